@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiler attributes; the only place with compiler-specific syntax.
+#ifndef BASE_ATTR_H
+#define BASE_ATTR_H
+
+#if defined(__GNUC__) || defined(__clang__)
+#define LEMNOS_NODISCARD __attribute__((warn_unused_result))
+#define LEMNOS_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#define LEMNOS_LIKELY(x) __builtin_expect(!!(x), 1)
+#define LEMNOS_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define LEMNOS_EXPORT __attribute__((visibility("default")))
+#define LEMNOS_NORETURN __attribute__((noreturn))
+#define LEMNOS_UNUSED __attribute__((unused))
+#else
+#define LEMNOS_NODISCARD
+#define LEMNOS_PRINTF(fmt, args)
+#define LEMNOS_LIKELY(x) (x)
+#define LEMNOS_UNLIKELY(x) (x)
+#define LEMNOS_EXPORT
+#define LEMNOS_NORETURN
+#define LEMNOS_UNUSED
+#endif
+
+#endif
