@@ -20,7 +20,8 @@ typedef struct diag {
   diag_severity severity;
   const loc *loc;     // may be NULL
   strv message;
-  strv source_line;   // the text of the line without its newline; empty if unknown
+  strv source_line;   // the text of the line (of a very long one, a window of it); empty if unknown
+  int32_t caret;      // byte offset in source_line at which the caret stands; -1: none
 } diag;
 
 typedef struct diag_sink {

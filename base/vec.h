@@ -7,6 +7,7 @@
 #ifndef BASE_VEC_H
 #define BASE_VEC_H
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
