@@ -4,7 +4,7 @@
 // Encoding works on the bits of the double: the significand is shifted to the target's precision, rounded to nearest
 // even, and a carry moves into the exponent by itself, since the code of the next binade follows directly. Formats that
 // lack infinity or NaN follow ml_dtypes:
-//   IEEE    overflow is infinity; the top bits of a NaN's payload are kept and the NaN made quiet
+//   IEEE    overflow is infinity; a NaN becomes quiet and, in 16 bits, keeps the top of its payload
 //   FN      overflow and infinity are NaN (all ones below the sign)
 //   FNUZ    overflow and infinity are NaN (the pattern of -0); there is no negative zero
 //   FINITE  overflow and infinity saturate; NaN becomes the zero of the opposite sign
@@ -65,8 +65,8 @@ ALWAYS_INLINE double decode(uint32_t pattern, format f) {
 ALWAYS_INLINE uint32_t nan_code(uint64_t fraction, uint32_t sign_bit, uint32_t sign, format f) {
   switch (f.kind) {
     case IEEE:
-      return sign | ((1u << f.exponent) - 1) << f.mantissa | (uint32_t)(fraction >> (52 - f.mantissa)) |
-             1u << (f.mantissa - 1 + (f.mantissa == 0));
+      return sign | ((1u << (f.exponent + 1)) - 1) << (f.mantissa ? f.mantissa - 1 : 0) |
+             (f.bits == 16 ? (uint32_t)(fraction >> (52 - f.mantissa)) : 0);
     case FN:
       return sign | (sign_bit - 1);
     case FNUZ:

@@ -92,7 +92,7 @@ void u64map_deinit(u64map *m) {
 uint64_t hash_bytes(const void *data, size_t size, uint64_t seed) {
   const unsigned char *p = data;
   const uint64_t k = 0x9FB21C651E98DF25u;
-  uint64_t lane[4] = {seed ^ size, seed + k, seed ^ (k << 1), seed - k};
+  uint64_t lane[4] = {seed ^ size * UINT64_C(0xD6E8FEB86659FD93), seed + k, seed ^ (k << 1), seed - k};
   size_t left = size;
   for (; left >= 32; left -= 32, p += 32) {
     for (int i = 0; i < 4; i++) {
