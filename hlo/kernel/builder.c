@@ -87,7 +87,6 @@ kernel_value *kernel_const_like(kernel_builder *b, const kernel_value *v, double
 
 static bool is_const(const kernel_value *v) { return v->def && v->def->op == KERNEL_OP_CONST; }
 static bool is_int(const kernel_value *v) { return !kernel_scalar_table[v->type.scalar].is_float; }
-static bool is_int_const(const kernel_value *v, int64_t x) { return is_const(v) && is_int(v) && v->def->imm.i == x; }
 
 // --- integer folding -----------------------------------------------------------------------------------------------------
 

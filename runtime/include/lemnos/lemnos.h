@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Lemnos: compile StableHLO programs and run them on whatever the machine has.
+ *
+ *   lemnos_context *ctx;  lemnos_module *m;  lemnos_device *d;  lemnos_executable *exe;
+ *   lemnos_context_create(NULL, &ctx);
+ *   lemnos_module_load_file(ctx, "model.mlir", &m);
+ *   lemnos_device_open(ctx, NULL, &d);                    // LEMNOS_DEVICE, or the best device
+ *   lemnos_compile(m, d, NULL, &exe);
+ *   lemnos_execute(exe, n_args, args, results, NULL);
+ *
+ * Ownership: every lemnos_X_create, _open, _load..., lemnos_compile and lemnos_execute gives objects that the caller ends
+ * with the matching lemnos_X_free. Objects keep what they depend on alive: they may be freed in any order, except that
+ * the context is freed last. Functions write their out parameters only on success.
+ *
+ * Threads: a context, device, executable may be used from several threads at once. A module must not be used by two
+ * calls at once. A buffer may be read (as argument, by lemnos_buffer_read) by several threads at once.
+ *
+ * Errors: functions that can fail return a lemnos_status: NULL is success, anything else is owned by the caller and ended with
+ * lemnos_status_free. lemnos_status_message says what happened, lemnos_status_get_code its class (LEMNOS_INVALID_ARGUMENT = 1 ...,
+ * listed below).
+ */
+#ifndef LEMNOS_LEMNOS_H
+#define LEMNOS_LEMNOS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(_WIN32)
+#define LEMNOS_API __declspec(dllexport)
+#else
+#define LEMNOS_API __attribute__((visibility("default")))
+#endif
+
+#define LEMNOS_VERSION_MAJOR 0
+#define LEMNOS_VERSION_MINOR 1
+#define LEMNOS_VERSION_STRING "0.1.0"
+
+/* --- status: codes 0 ok, 1 invalid argument, 2 unimplemented, 3 not found, 4 out of memory, 5 input/output error,
+ * 6 failed precondition, 7 internal, 8 unavailable, 9 cancelled, 10 check failed, 11 corrupt data ------------------- */
+typedef struct lemnos_status_record *lemnos_status;
+LEMNOS_API const char *lemnos_status_text(lemnos_status status);  /* message; valid until freed; "ok" for success */
+LEMNOS_API int lemnos_status_code_of(lemnos_status status);       /* 0 for success */
+LEMNOS_API void lemnos_status_release(lemnos_status status);      /* NULL allowed */
+
+/* --- element types: names as StableHLO spells them: "f32", "ui8", "i1", "bf16", "complex<f32>" ---------------------- */
+#define LEMNOS_MAX_RANK 32
+typedef struct lemnos_array {
+  const char *dtype;     /* static string when it comes from Lemnos */
+  int32_t rank;
+  int64_t dims[LEMNOS_MAX_RANK];
+  void *data;            /* dense, row-major; i1 one byte (0, 1); i2, i4, f4, f6 one byte an element. NULL where only the type is meant */
+} lemnos_array;
+LEMNOS_API int64_t lemnos_array_bytes(const lemnos_array *a);  /* -1: unknown dtype or overflow */
+
+/* --- context --------------------------------------------------------------------------------------------------------- */
+typedef struct lemnos_context lemnos_context;
+typedef struct lemnos_context_options {
+  const char *cache_dir;  /* compiled code of drivers is kept here; NULL: $XDG_CACHE_HOME/lemnos; "": nowhere */
+  int32_t threads;        /* for compilation, the CPU device and the interpreter; 0: all usable CPUs */
+} lemnos_context_options;
+LEMNOS_API lemnos_status lemnos_context_create(const lemnos_context_options *options, lemnos_context **out);
+LEMNOS_API void lemnos_context_free(lemnos_context *c);
+
+/* --- devices --------------------------------------------------------------------------------------------------------- */
+typedef struct lemnos_device lemnos_device;
+typedef struct lemnos_device_info {
+  char id[64];       /* "cpu:0", "vulkan:1", "interp": what lemnos_device_open takes */
+  char kind[24];     /* "discrete GPU", "integrated GPU", "CPU", "software GPU", "interpreter" */
+  char name[128], driver[128];
+  int64_t memory_bytes;
+  bool compile_only;
+  char capabilities[512];  /* one line for people */
+} lemnos_device_info;
+/* All devices in the order of preference; *out_infos is ended with free(). *out_absent (may be NULL; free()): why backends or devices are missing, one line each. */
+LEMNOS_API lemnos_status lemnos_devices(lemnos_context *c, lemnos_device_info **out_infos, int32_t *out_n,
+                                        char **out_absent);
+/* id: "cpu", "vulkan:1", "interp", ...; NULL or "": the environment variable LEMNOS_DEVICE, else the most preferred device.
+ * NOT_FOUND lists what there is. */
+LEMNOS_API lemnos_status lemnos_device_open(lemnos_context *c, const char *id, lemnos_device **out);
+LEMNOS_API void lemnos_device_free(lemnos_device *d);
+LEMNOS_API const char *lemnos_device_id(const lemnos_device *d);
+LEMNOS_API const char *lemnos_device_name(const lemnos_device *d);
+
+/* --- modules --------------------------------------------------------------------------------------------------------- */
+typedef struct lemnos_module lemnos_module;
+/* MLIR text, MLIR bytecode (portable artifact) or HLO text. Bytes are copied. name is for messages. */
+LEMNOS_API lemnos_status lemnos_module_load(lemnos_context *c, const char *name, const void *data, size_t size,
+                                            const char *entry, lemnos_module **out);
+LEMNOS_API lemnos_status lemnos_module_load_file(lemnos_context *c, const char *path, lemnos_module **out);
+LEMNOS_API void lemnos_module_free(lemnos_module *m);
+LEMNOS_API int32_t lemnos_module_n_args(const lemnos_module *m);     /* tuples are counted by leaf */
+LEMNOS_API int32_t lemnos_module_n_results(const lemnos_module *m);
+/* Type of argument or result i; data is NULL; a dimension that is not known is -1. */
+LEMNOS_API lemnos_status lemnos_module_arg(const lemnos_module *m, int32_t i, lemnos_array *out);
+LEMNOS_API lemnos_status lemnos_module_result(const lemnos_module *m, int32_t i, lemnos_array *out);
+
+/* --- compilation ------------------------------------------------------------------------------------------------------ */
+typedef struct lemnos_executable lemnos_executable;
+typedef struct lemnos_compile_options {
+  const lemnos_array *args;    /* concrete argument types for modules with dynamic shapes; NULL: as declared */
+  int64_t opt_bisect_limit;    /* passes allowed to change something; 0: all */
+  bool verify_each;
+} lemnos_compile_options;
+LEMNOS_API lemnos_status lemnos_compile(lemnos_module *m, lemnos_device *d, const lemnos_compile_options *options,
+                                        lemnos_executable **out);
+LEMNOS_API void lemnos_executable_free(lemnos_executable *e);
+typedef struct lemnos_executable_stats {
+  double compile_seconds;
+  int64_t peak_bytes;      /* arguments, results, constants and temporaries during a run */
+  int64_t temp_bytes;      /* temporaries, scratch included */
+  int64_t scratch_bytes;
+  int64_t constant_bytes;
+  int32_t n_kernels, n_launches, n_host_steps;
+} lemnos_executable_stats;
+LEMNOS_API void lemnos_executable_get_stats(const lemnos_executable *e, lemnos_executable_stats *out);
+/* What runs where and why, for people; free(). */
+LEMNOS_API char *lemnos_executable_explain(const lemnos_executable *e);
+
+/* --- buffers and execution --------------------------------------------------------------------------------------------- */
+typedef struct lemnos_buffer lemnos_buffer;
+LEMNOS_API lemnos_status lemnos_buffer_from_host(lemnos_device *d, const lemnos_array *a, lemnos_buffer **out);  /* copies */
+LEMNOS_API void lemnos_buffer_free(lemnos_buffer *b);
+LEMNOS_API void lemnos_buffer_type(const lemnos_buffer *b, lemnos_array *out);   /* data NULL */
+/* Waits until the buffer is computed, then copies into a->data (whose type must be the buffer's, room included). */
+LEMNOS_API lemnos_status lemnos_buffer_read(lemnos_buffer *b, lemnos_array *a);
+
+typedef struct lemnos_event lemnos_event;
+typedef struct lemnos_execute_options {
+  bool donate;                 /* arguments the program marks as donated may be overwritten: the caller must not use them afterwards */
+  double timeout_seconds;      /* 0: none. Beyond: CANCELLED */
+  int64_t max_bytes;           /* memory limit of the run; 0: none */
+  const volatile int *cancel;  /* nonzero: CANCELLED as soon as possible */
+  lemnos_event **event;        /* NULL: lemnos_execute returns when all is done. Else it may return early, *event tells when; free it */
+} lemnos_execute_options;
+/* args: lemnos_module_n_args buffers of the device; results: lemnos_module_n_results new buffers. options may be NULL. */
+LEMNOS_API lemnos_status lemnos_execute(lemnos_executable *e, int32_t n_args, lemnos_buffer *const *args,
+                                        int32_t n_results, lemnos_buffer **results,
+                                        const lemnos_execute_options *options);
+LEMNOS_API lemnos_status lemnos_event_wait(lemnos_event *e);  /* the run's own error, once finished; may be called again */
+LEMNOS_API bool lemnos_event_ready(lemnos_event *e);
+LEMNOS_API void lemnos_event_free(lemnos_event *e);
+/* Host arrays in, host arrays out: results[i].data is allocated by malloc when NULL (then the caller's to free()). */
+LEMNOS_API lemnos_status lemnos_execute_host(lemnos_executable *e, int32_t n_args, const lemnos_array *args,
+                                             int32_t n_results, lemnos_array *results,
+                                             const lemnos_execute_options *options);
+
+/* Time per kernel or op of one run, for people. Rows are sorted by time; free() *out. */
+LEMNOS_API lemnos_status lemnos_profile(lemnos_executable *e, int32_t n_args, lemnos_buffer *const *args, char **out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
