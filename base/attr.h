@@ -11,6 +11,11 @@
 #define LEMNOS_EXPORT __attribute__((visibility("default")))
 #define LEMNOS_NORETURN __attribute__((noreturn))
 #define LEMNOS_UNUSED __attribute__((unused))
+#if defined(__clang__)
+#define LEMNOS_IVDEP _Pragma("clang loop vectorize(assume_safety)")  // before a for: iterations are independent
+#else
+#define LEMNOS_IVDEP _Pragma("GCC ivdep")
+#endif
 #else
 #define LEMNOS_NODISCARD
 #define LEMNOS_PRINTF(fmt, args)
@@ -19,6 +24,7 @@
 #define LEMNOS_EXPORT
 #define LEMNOS_NORETURN
 #define LEMNOS_UNUSED
+#define LEMNOS_IVDEP
 #endif
 
 #endif

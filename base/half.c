@@ -122,12 +122,12 @@ ALWAYS_INLINE uint32_t encode(double x, format f) {
   return code < 0xff ? (uint32_t)code : 0xff;
 }
 
-#define M(name, bits, e, m, bias, kind)                         \
-  double name##_to_f64(uint32_t pattern) {                      \
-    return decode(pattern, (format){bits, e, m, bias, kind});   \
-  }                                                             \
-  uint32_t name##_from_f64(double x) {                          \
-    return encode(x, (format){bits, e, m, bias, kind});         \
+#define M(name, bits, e, m, bias, kind)                       \
+  double name##_to_f64(uint32_t pattern) {                    \
+    return decode(pattern, (format){bits, e, m, bias, kind}); \
+  }                                                           \
+  uint32_t name##_from_f64(double x) {                        \
+    return encode(x, (format){bits, e, m, bias, kind});       \
   }
 SMALL_FLOATS(M)
 #undef M
@@ -160,8 +160,8 @@ uint16_t f16_from_f32(float f) {
   u &= 0x7fffffff;
   if (u > 0x7f800000) return (uint16_t)(sign | 0x7e00 | (u >> 13 & 0x3ff));
   if (u >= 0x47800000) return (uint16_t)(sign | 0x7c00);  // 2^16 and above
-  if (u >= 0x38800000) {                                   // normal results; a carry to infinity happens by itself
-    u += 0xc8000fff + (u >> 13 & 1);                       // rebase the exponent by -112, round to nearest even
+  if (u >= 0x38800000) {                                  // normal results; a carry to infinity happens by itself
+    u += 0xc8000fff + (u >> 13 & 1);                      // rebase the exponent by -112, round to nearest even
     return (uint16_t)(sign | u >> 13);
   }
   if (u < 0x33000000) return (uint16_t)sign;  // below half the smallest subnormal

@@ -6,11 +6,11 @@
 //   bit 63: open | bits 32..62: number of the run | bits 0..31: workers inside
 //
 // A worker enters an open run that it has not yet worked on by a compare-and-swap that counts itself in, takes indices
-// from an atomic counter until none is left, and counts itself out. The caller works too; when the counter is used up it
-// closes the gate and waits for those still inside. Workers that never woke up are not waited for, so a short run costs
-// no more than its own work. Both sides spin briefly before they sleep. A sleeper counts itself before it looks at the
-// gate for the last time, and the caller opens the gate before it looks at that count, both sequentially consistent: one
-// of the two sees the other.
+// from an atomic counter until none is left, and counts itself out. The caller works too; when the counter is used up
+// it closes the gate and waits for those still inside. Workers that never woke up are not waited for, so a short run
+// costs no more than its own work. Both sides spin briefly before they sleep. A sleeper counts itself before it looks
+// at the gate for the last time, and the caller opens the gate before it looks at that count, both sequentially
+// consistent: one of the two sees the other.
 //
 // A task that calls thread_pool_run is recognised by its thread (a worker, or the caller of the present run) and gets a
 // serial loop. No thread-local state is needed for that.
@@ -129,7 +129,8 @@ static void *worker_main(void *arg) {
 
 lemnos_status thread_pool_create(int n_threads, thread_pool **out_pool) {
   if (n_threads < 0 || n_threads > MAX_THREADS) {
-    return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "a pool of %d threads: expected 0 to %d", n_threads, MAX_THREADS);
+    return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "a pool of %d threads: expected 0 to %d", n_threads,
+                              MAX_THREADS);
   }
   if (n_threads == 0) n_threads = thread_usable_cpus();
   if (n_threads > MAX_THREADS) n_threads = MAX_THREADS;

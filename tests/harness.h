@@ -38,21 +38,21 @@ static inline int harness_run(const char *name, const TTest *const *tests, int n
   }
 
 // Fails the test with the status's message, if it is a failure.
-#define ASSERT_OK(expr)                                                                                 \
-  do {                                                                                                  \
-    lemnos_status harness_status_ = (expr);                                                             \
-    if (harness_status_) ck_abort_msg("%s failed: %s", #expr, lemnos_status_message(harness_status_));  \
+#define ASSERT_OK(expr)                                                                                \
+  do {                                                                                                 \
+    lemnos_status harness_status_ = (expr);                                                            \
+    if (harness_status_) ck_abort_msg("%s failed: %s", #expr, lemnos_status_message(harness_status_)); \
   } while (0)
 
 // Expects a failure with this code whose message contains `text`.
-#define ASSERT_FAILS(expr, expected_code, text)                                                             \
-  do {                                                                                                      \
-    lemnos_status harness_status_ = (expr);                                                                 \
-    ck_assert_msg(harness_status_ != NULL, "%s succeeded", #expr);                                          \
-    ck_assert_int_eq(lemnos_status_get_code(harness_status_), expected_code);                               \
-    ck_assert_msg(strstr(lemnos_status_message(harness_status_), text) != NULL, "'%s' not in message: %s",  \
-                  text, lemnos_status_message(harness_status_));                                            \
-    lemnos_status_free(harness_status_);                                                                    \
+#define ASSERT_FAILS(expr, expected_code, text)                                                                  \
+  do {                                                                                                           \
+    lemnos_status harness_status_ = (expr);                                                                      \
+    ck_assert_msg(harness_status_ != NULL, "%s succeeded", #expr);                                               \
+    ck_assert_int_eq(lemnos_status_get_code(harness_status_), expected_code);                                    \
+    ck_assert_msg(strstr(lemnos_status_message(harness_status_), text) != NULL, "'%s' not in message: %s", text, \
+                  lemnos_status_message(harness_status_));                                                       \
+    lemnos_status_free(harness_status_);                                                                         \
   } while (0)
 
 static inline const char *harness_shared(void) {

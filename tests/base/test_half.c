@@ -11,6 +11,7 @@ typedef struct row {
   uint32_t code;
 } row;
 
+// clang-format off
 static const row f16_rows[] = {
     {0.0, 0x00}, {-0.0, 0x8000}, {0x1p+0, 0x3c00}, {-0x1p+0, 0xbc00}, {0x1.8p+0, 0x3e00}, {0x1p+1, 0x4000},
     {0x1.8p+1, 0x4200}, {0x1.ffcp+15, 0x7bff}, {-0x1.ffcp+15, 0xfbff}, {0x1p-14, 0x400}, {0x1p-24, 0x01},
@@ -105,6 +106,8 @@ static const row f4E2M1FN_rows[] = {
     {INFINITY, 0x07}, {-INFINITY, 0x0f}, {0x1.8p+3, 0x07},
 };
 
+// clang-format on
+
 typedef struct format {
   const char *name;
   int bits;
@@ -117,21 +120,15 @@ typedef struct format {
 } format;
 
 #define FORMAT(name, bits, n_finite, n_nan, sum) \
-  {#name, bits, name##_to_f64, name##_from_f64, name##_rows, sizeof name##_rows / sizeof(row), n_finite, n_nan, sum}
+  { #name, bits, name##_to_f64, name##_from_f64, name##_rows, sizeof name##_rows / sizeof(row), n_finite, n_nan, sum }
 
 static const format formats[] = {
-    FORMAT(f16, 16, 63488, 2046, 0x1.7fdffffc00000p+26),
-    FORMAT(bf16, 16, 65280, 254, 0),
-    FORMAT(f8E5M2, 8, 248, 6, 0x1.5ffffffc00000p+18),
-    FORMAT(f8E4M3, 8, 240, 14, 0x1.6ffc000000000p+11),
-    FORMAT(f8E3M4, 8, 224, 30, 0x1.7400000000000p+8),
-    FORMAT(f8E4M3FN, 8, 254, 2, 0x1.51fe000000000p+12),
-    FORMAT(f8E4M3FNUZ, 8, 255, 1, 0x1.6ffe000000000p+11),
-    FORMAT(f8E5M2FNUZ, 8, 255, 1, 0x1.5ffffffe00000p+18),
-    FORMAT(f8E4M3B11FNUZ, 8, 255, 1, 0x1.6ffe000000000p+8),
-    FORMAT(f8E8M0FNU, 8, 255, 1, 0),
-    FORMAT(f6E2M3FN, 6, 64, 0, 0x1.5000000000000p+6),
-    FORMAT(f6E3M2FN, 6, 64, 0, 0x1.5e00000000000p+7),
+    FORMAT(f16, 16, 63488, 2046, 0x1.7fdffffc00000p+26),    FORMAT(bf16, 16, 65280, 254, 0),
+    FORMAT(f8E5M2, 8, 248, 6, 0x1.5ffffffc00000p+18),       FORMAT(f8E4M3, 8, 240, 14, 0x1.6ffc000000000p+11),
+    FORMAT(f8E3M4, 8, 224, 30, 0x1.7400000000000p+8),       FORMAT(f8E4M3FN, 8, 254, 2, 0x1.51fe000000000p+12),
+    FORMAT(f8E4M3FNUZ, 8, 255, 1, 0x1.6ffe000000000p+11),   FORMAT(f8E5M2FNUZ, 8, 255, 1, 0x1.5ffffffe00000p+18),
+    FORMAT(f8E4M3B11FNUZ, 8, 255, 1, 0x1.6ffe000000000p+8), FORMAT(f8E8M0FNU, 8, 255, 1, 0),
+    FORMAT(f6E2M3FN, 6, 64, 0, 0x1.5000000000000p+6),       FORMAT(f6E3M2FN, 6, 64, 0, 0x1.5e00000000000p+7),
     FORMAT(f4E2M1FN, 4, 16, 0, 0x1.2000000000000p+4),
 };
 enum { N_FORMATS = sizeof formats / sizeof formats[0] };
@@ -212,7 +209,8 @@ START_TEST(rounding) {
 END_TEST
 
 START_TEST(nans) {
-  static const uint32_t plus[N_FORMATS] = {0x7e00, 0x7fc0, 0x7e, 0x7c, 0x78, 0x7f, 0x80, 0x80, 0x80, 0xff, 0x20, 0x20, 8};
+  static const uint32_t plus[N_FORMATS] = {0x7e00, 0x7fc0, 0x7e, 0x7c, 0x78, 0x7f, 0x80,
+                                           0x80,   0x80,   0xff, 0x20, 0x20, 8};
   static const uint32_t minus[N_FORMATS] = {0xfe00, 0xffc0, 0xfe, 0xfc, 0xf8, 0xff, 0x80, 0x80, 0x80, 0xff, 0, 0, 0};
   for (int k = 0; k < N_FORMATS; k++) {
     ck_assert_msg(formats[k].from(copysign(NAN, 1)) == plus[k], "%s", formats[k].name);
