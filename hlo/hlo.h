@@ -66,7 +66,8 @@ struct hlo_instr {
   strv name;                 // unique in the module; without '%'
   const hlo_shape *shape;
   hlo_instr **operands;      // change through hlo_instr_set_operand and friends only
-  int32_t n_operands;
+  int32_t *use_slots;        // operands[k]->uses[use_slots[k]] is the entry of operand k
+  int32_t n_operands, cap_operands;
   int32_t n_uses, cap_uses;
   hlo_use *uses;             // one entry for each operand slot that refers to this instruction; order unspecified
   hlo_computation **called;  // while: condition, body; select_and_scatter: select, scatter; ...
@@ -115,10 +116,13 @@ struct hlo_module {
 hlo_module *hlo_module_create(arena *a, strv name);  // the module lives in `a` and never frees it
 hlo_computation *hlo_computation_create(hlo_module *m, strv name);  // name made unique
 void hlo_computation_remove(hlo_computation *c);                    // nobody may call it any more
+// Removes parameter n, which has no uses; those above it get the next lower number. Callers' operands are the caller's.
+void hlo_computation_remove_parameter(hlo_computation *c, int n);
 hlo_computation *hlo_module_find(const hlo_module *m, strv name);   // computation by name, or NULL
-// Deep copy into `a`, optionally compacting ids.
+// Deep copy into `a`, literals and locations too; ids are compacted. NULL if there is no memory for the literals.
 hlo_module *hlo_module_clone(const hlo_module *m, arena *a);
-// A copy of `c` (and of what it calls, once each) in module `into`, which may be c's own.
+// A copy of `c` (and of what it calls, once each) in module `into`, which may be c's own (then attributes are shared).
+// NULL if there is no memory for the literals.
 hlo_computation *hlo_computation_clone(const hlo_computation *c, hlo_module *into);
 // Is c nothing but root = op(param0, param1) (either order reported by *swapped)? For reduce bodies.
 bool hlo_computation_is_binary(const hlo_computation *c, hlo_op *out_op, bool *out_swapped);

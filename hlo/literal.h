@@ -30,7 +30,9 @@ void hlo_element_set_f64(hlo_dtype t, void *data, int64_t i, int part, double x)
 void hlo_element_set_i64(hlo_dtype t, void *data, int64_t i, int64_t x);           // integers wrap
 // One element as text that parses back to the same bits ("1.5", "nan", "-0", "(1, 2)", "true").
 void hlo_element_print(strbuf *out, hlo_dtype t, const void *data, int64_t i);
-// HLO text form: "{ {1, 2}, {3, 4} }", or a scalar. limit > 0 shortens long ones with "...": for people, not for parsing.
+// The inverse; false if the text is none of the type's values (integers out of range too).
+bool hlo_element_parse(hlo_dtype t, strv text, void *data, int64_t i);
+// HLO text form: "{ {1, 2}, {3, 4} }", or a scalar, or "splat 1.5", or "{}" without elements. limit > 0 shortens long ones with "...": for people, not for parsing.
 void hlo_literal_print(strbuf *out, const hlo_literal *l, int64_t limit);
 
 #endif
