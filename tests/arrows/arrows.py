@@ -114,7 +114,7 @@ def check_libraries(source, build):
                 n_libraries += 1
                 member = ""
                 for line in listing.stdout.splitlines():
-                    if line.endswith(("file format elf64-x86-64", "file format elf64-littleaarch64")):
+                    if ":     file format " in line:
                         member = line.split(":")[0]
                     m = SYMBOL.match(line)
                     if not m or m[1][5] == "d" or int(m[3], 16) == 0 or not is_writable_section(m[2]):
