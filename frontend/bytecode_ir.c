@@ -202,7 +202,7 @@ static mlir_op *make_op(ir_reader *ir, raw_op *raw, const mlir_op *parent) {
   if (raw->name->vhlo) {
     if (!bc_upgrade_attrs(r, raw->name->vhlo, attrs, n_attrs, raw->pos, &attrs, &n_attrs)) return NULL;
   } else {
-    n_attrs = mlir_attrs_drop_defaults(r->arena, raw->name->name, attrs, n_attrs);
+    n_attrs = mlir_attrs_drop_defaults(raw->name->name, attrs, n_attrs);
   }
   mlir_op *op = mlir_op_create(r->arena, op_name(raw, parent), raw->loc, raw->n_operands, raw->n_results, n_attrs,
                                raw->n_regions);

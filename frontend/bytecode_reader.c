@@ -237,7 +237,7 @@ static bool read_strings(bc_reader *r) {
     size_t pos = c.pos;
     uint64_t len = bc_varint(r, &c);
     if (r->failed) return false;
-    if (len < 1 || len > end - c.pos) return bc_fail(r, pos, "bad string length %llu", (unsigned long long)len);
+    if (c.pos > end || len < 1 || len > end - c.pos) return bc_fail(r, pos, "bad string length %llu", (unsigned long long)len);
     end -= (size_t)len;
     if (r->data[end + len - 1] != 0) return bc_fail(r, end, "a string has no NUL at its end");
     r->strings[i] = (strv){(const char *)r->data + end, (size_t)len - 1};

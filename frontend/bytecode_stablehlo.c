@@ -40,19 +40,17 @@ const mlir_attr *bc_read_enum(bc_reader *r, bc_cursor *c, bc_enum which, strv di
 
 // --- structs -----------------------------------------------------------------------------------------------------------
 
-// Fields in the order of the encoding: a lower-case letter for a number, an upper-case one for a list. Those of dot,
-// gather and scatter ('z', 'Z') are absent when zero or empty, as they are in text.
+// Fields in the order of the encoding: 'n' for a number, 'N' for a list.
 static const mlir_attr *read_struct(bc_reader *r, bc_cursor *c, const char *mnemonic, const char *kinds,
                                     const char *const *names) {
   mlir_attr *a = bc_new_struct(r, mnemonic, 12);
   for (int i = 0; kinds[i] && !r->failed; i++) {
-    bool is_list = kinds[i] == 'N' || kinds[i] == 'Z', sparse = kinds[i] == 'z' || kinds[i] == 'Z';
+    bool is_list = kinds[i] == 'N';
     int32_t n = 0;
     int64_t v = 0;
     const int64_t *list = is_list ? bc_svarint_list(r, c, &n) : NULL;
     if (!is_list) v = bc_svarint(r, c);
     if (r->failed) return NULL;
-    if (sparse && n == 0 && v == 0) continue;
     bc_put(a, names[i], is_list ? bc_new_i64_array(r, list, n) : bc_new_i64(r, v));
   }
   return a;
@@ -139,11 +137,11 @@ const mlir_attr *bc_stablehlo_attr(bc_reader *r, bc_cursor *c) {
     case 4:
       return read_struct(r, c, "conv", "nnNnnNnnN", conv_names);
     case 5:
-      return read_struct(r, c, "dot", "ZZZZ", dot_names);
+      return read_struct(r, c, "dot", "NNNN", dot_names);
     case 7:
-      return read_struct(r, c, "gather", "ZZZZZz", gather_names);
+      return read_struct(r, c, "gather", "NNNNNn", gather_names);
     case 11:
-      return read_struct(r, c, "scatter", "ZZZZZz", scatter_names);
+      return read_struct(r, c, "scatter", "NNNNNn", scatter_names);
     case 13:
       return read_struct(r, c, "bounds", "N", bounds_names);
     case 14:

@@ -2,8 +2,9 @@
 // From VHLO operations of any version to StableHLO's attributes.
 //
 // Upgrading an old version means supplying what it did not have yet. All of these additions are defaults of StableHLO
-// (no batching dimensions, default accuracy, no algorithm...), so in StableHLO's form there is nothing to supply, and
-// one table row per version (vhlo_tables.def) is enough: which attributes it has and what becomes of each.
+// (default accuracy, no algorithm...), so in StableHLO's form there is nothing to supply except the batching dimensions
+// of gather and scatter, and one table row per version (vhlo_tables.def) is enough: which attributes it has and what
+// becomes of each.
 #include <string.h>
 
 #include "frontend/bytecode.h"
@@ -172,16 +173,23 @@ static int find(const mlir_named_attr *in, int n_in, strv name) {
   return -1;
 }
 
+// The first versions of gather and scatter had no batching dimensions.
+static void complete_dims(upgrade *u) {
+  static const char *const later[] = {"operand_batching_dims", "start_indices_batching_dims", "input_batching_dims",
+                                      "scatter_indices_batching_dims"};
+  bool is_gather = strv_eq_cstr(u->dims->mnemonic, "gather"), is_scatter = strv_eq_cstr(u->dims->mnemonic, "scatter");
+  for (int i = 0; i < 4; i++)
+    if ((i < 2 ? is_gather : is_scatter) && !mlir_attr_entry(u->dims, later[i]))
+      bc_put(u->dims, later[i], bc_new_i64_array(u->r, NULL, 0));
+}
+
 // Puts the struct attribute and the algorithm in place.
 static bool add_structs(upgrade *u) {
+  if (u->dims) complete_dims(u);
   if (u->dims) put(u, u->info->struct_attr, (strv){0}, u->dims);
   if (!u->algorithm || u->algorithm_absent == u->algorithm->n_entries) return true;
-  if (u->algorithm_absent > 0) {
-    const mlir_attr *lhs_count = mlir_attr_entry(u->algorithm, "lhs_component_count");
-    if (!lhs_count || lhs_count->kind != MLIR_ATTR_INTEGER)
-      return bc_fail(u->r, u->pos, "%s: the dot algorithm is only half there", u->info->name);
-    return bc_fail(u->r, u->pos, "%s: part of the dot algorithm is missing", u->info->name);
-  }
+  if (u->algorithm_absent > 0)
+    return bc_fail(u->r, u->pos, "%s: the dot algorithm is only partly there", u->info->name);
   put(u, "algorithm", (strv){0}, u->algorithm);
   return true;
 }
@@ -206,7 +214,7 @@ bool bc_upgrade_attrs(bc_reader *r, const vhlo_op_info *info, const mlir_named_a
   for (int i = 0; i < n_in; i++)
     if (!used[i]) u.out[u.n_out++] = in[i];
   *out = u.out;
-  *out_n = mlir_attrs_drop_defaults(r->arena, strv_from_cstr(info->target), u.out, u.n_out);
+  *out_n = mlir_attrs_drop_defaults(strv_from_cstr(info->target), u.out, u.n_out);
   return true;
 }
 

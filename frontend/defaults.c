@@ -164,52 +164,26 @@ bool mlir_attr_is_default(strv op_name, strv name, const mlir_attr *value) {
   return false;
 }
 
-static bool is_sparse_struct(const mlir_attr *a) {
-  return a->kind == MLIR_ATTR_DIALECT && strv_eq_cstr(a->dialect, "stablehlo") &&
-         (strv_eq_cstr(a->mnemonic, "dot") || strv_eq_cstr(a->mnemonic, "gather") ||
-          strv_eq_cstr(a->mnemonic, "scatter"));
-}
-
-// The same dimension numbers without entries that are empty or zero.
-static const mlir_attr *without_empty_entries(arena *a, const mlir_attr *dims) {
-  bool any = false;
-  for (int32_t i = 0; i < dims->n_entries; i++) {
-    const mlir_attr *v = dims->entries[i].value;
-    any |= is_empty(v) || (v->kind == MLIR_ATTR_INTEGER && v->integer == 0);
-  }
-  if (!any) return dims;
-  mlir_attr *copy = arena_copy(a, dims, sizeof *dims);
-  mlir_named_attr *entries = ARENA_ARRAY(a, mlir_named_attr, dims->n_entries);
-  copy->n_entries = 0;
-  for (int32_t i = 0; i < dims->n_entries; i++) {
-    const mlir_attr *v = dims->entries[i].value;
-    if (!is_empty(v) && !(v->kind == MLIR_ATTR_INTEGER && v->integer == 0)) entries[copy->n_entries++] = dims->entries[i];
-  }
-  copy->entries = entries;
-  return copy;
-}
-
-int mlir_attrs_drop_defaults(arena *a, strv op_name, mlir_named_attr *attrs, int n) {
+int mlir_attrs_drop_defaults(strv op_name, mlir_named_attr *attrs, int n) {
   bool layouts = false;  // one of the two layout lists says something: both stay
   for (int i = 0; i < n; i++)
     layouts |= (strv_eq_cstr(attrs[i].name, "operand_layouts") || strv_eq_cstr(attrs[i].name, "result_layouts")) &&
                !is_empty(attrs[i].value);
   int kept = 0;
   for (int i = 0; i < n; i++) {
-    mlir_named_attr at = attrs[i];
+    const mlir_named_attr at = attrs[i];
     bool is_layout = strv_eq_cstr(at.name, "operand_layouts") || strv_eq_cstr(at.name, "result_layouts");
     if (!(is_layout && layouts) && mlir_attr_is_default(op_name, at.name, at.value)) continue;
-    if (is_sparse_struct(at.value)) at.value = without_empty_entries(a, at.value);
     attrs[kept++] = at;
   }
   return kept;
 }
 
-static void drop_in_op(arena *a, mlir_op *op) {
-  op->n_attrs = mlir_attrs_drop_defaults(a, op->name, op->attrs, op->n_attrs);
+static void drop_in_op(mlir_op *op) {
+  op->n_attrs = mlir_attrs_drop_defaults(op->name, op->attrs, op->n_attrs);
   for (int32_t i = 0; i < op->n_regions; i++)
     for (mlir_block *b = op->regions[i].first; b; b = b->next)
-      for (mlir_op *o = b->first; o; o = o->next) drop_in_op(a, o);
+      for (mlir_op *o = b->first; o; o = o->next) drop_in_op(o);
 }
 
-void mlir_module_drop_defaults(mlir_module *m) { drop_in_op(m->arena, m->op); }
+void mlir_module_drop_defaults(mlir_module *m) { drop_in_op(m->op); }

@@ -12,9 +12,8 @@
 // True if attribute `name` of operation `op_name` ("stablehlo.compare") has the meaning of an absent one.
 // custom_call's operand_layouts and result_layouts are only dropped together: mlir_attrs_drop_defaults sees to that.
 bool mlir_attr_is_default(strv op_name, strv name, const mlir_attr *value);
-// Drops such attributes from `attrs`, and returns how many are left. Dimension numbers lose empty and zero entries, as
-// StableHLO prints them. (A copy is made, in `a`.)
-int mlir_attrs_drop_defaults(arena *a, strv op_name, mlir_named_attr *attrs, int n);
+// Drops such attributes from `attrs`, and returns how many are left.
+int mlir_attrs_drop_defaults(strv op_name, mlir_named_attr *attrs, int n);
 // The same for every operation of a module.
 void mlir_module_drop_defaults(mlir_module *m);
 
