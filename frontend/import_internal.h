@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Private to import*.c: the state of one translation and what its parts offer each other.
+//
+// Functions return false (or NULL) after having reported; the status is made once, at the end, from the sink and the
+// code of the first report. A scope is one computation under construction; MLIR values are looked up in it. A value of
+// an enclosing scope is a capture: while, if and case bind captures to extra parameters before their regions are
+// translated; everywhere else only values that can be computed anew inside (constants and cheap pure chains of them) are allowed.
+#ifndef FRONTEND_IMPORT_INTERNAL_H
+#define FRONTEND_IMPORT_INTERNAL_H
+
+#include "frontend/import.h"
+#include "hlo/builder.h"
+
+typedef struct import_scope {
+  struct import_scope *outer;    // NULL for a function's body
+  hlo_computation *computation;
+  u64map values;                 // mlir_value* -> hlo_instr*
+  const char *what;              // "function @main", "the region of stablehlo.reduce"
+} import_scope;
+
+typedef struct import_func {
+  const mlir_op *op;
+  strv name;
+  hlo_computation *computation;  // NULL until translated
+  bool active;                   // being translated: a call now is a recursion
+} import_func;
+
+typedef struct import_ctx {
+  const mlir_module *source;
+  arena *arena;
+  diag_sink *sink;
+  hlo_module *module;
+  strmap funcs;                  // name -> import_func*
+  strmap handlers;               // op name -> const import_handler*
+  u64map types;                  // mlir_type* -> hlo_shape*
+  lemnos_status_code code;       // of the first report
+  int32_t depth;                 // nesting of functions and regions
+} import_ctx;
+
+typedef bool (*import_handler_fn)(import_ctx *c, import_scope *s, const mlir_op *op);
+typedef struct import_handler {
+  const char *name;
+  import_handler_fn fn;
+} import_handler;
+
+typedef VEC(hlo_instr *) import_values;
+
+enum { IMPORT_MAX_DEPTH = 800 };
+
+// --- import.c ------------------------------------------------------------------------------------------------------
+
+// Reports at l; always false.
+bool import_fail(import_ctx *c, const loc *l, const char *format, ...) LEMNOS_PRINTF(3, 4);
+bool import_refuse(import_ctx *c, const loc *l, const char *format, ...) LEMNOS_PRINTF(3, 4);  // UNIMPLEMENTED
+// The instruction of a value, translated into this scope if it is a capture that can be; NULL after a report.
+hlo_instr *import_value(import_ctx *c, import_scope *s, const mlir_value *v, const loc *l);
+void import_bind(import_ctx *c, import_scope *s, const mlir_value *v, hlo_instr *i);
+// Binds the op's results to i, or to its tuple elements if there are several.
+bool import_bind_results(import_ctx *c, import_scope *s, const mlir_op *op, hlo_instr *i);
+// All operands of op, in the context's arena.
+hlo_instr **import_operands(import_ctx *c, import_scope *s, const mlir_op *op);
+bool import_op(import_ctx *c, import_scope *s, const mlir_op *op);
+// The operations of a block up to its terminator, whose operands go to *out (arena).
+bool import_block(import_ctx *c, import_scope *s, const mlir_block *b, import_values *out);
+// The computation's root: the value, or a tuple of several (or none).
+void import_set_root(import_ctx *c, import_scope *s, const import_values *v, const loc *l);
+// A checked instruction at the end of the scope's computation. declared may be NULL where the op determines its shape.
+hlo_instr *import_emit(import_ctx *c, import_scope *s, hlo_op op, const hlo_shape *declared, int n_operands,
+                       hlo_instr *const *operands, int n_called, hlo_computation *const *called, void *attrs,
+                       const loc *l);
+hlo_builder import_builder(import_scope *s, const loc *l);
+// The function's computation, translated now if it was not yet.
+hlo_computation *import_function(import_ctx *c, strv name, const loc *l);
+bool import_is_terminator(const mlir_op *op);
+
+// --- import_types.c --------------------------------------------------------------------------------------------------
+
+const hlo_shape *import_type(import_ctx *c, const mlir_type *t, const loc *l);
+// One type: its shape; several or none: a tuple.
+const hlo_shape *import_result_shape(import_ctx *c, const mlir_op *op);
+
+// --- import_attrs.c --------------------------------------------------------------------------------------------------
+
+// A new attribute struct for list, filled in from the op's attributes; *ok false after a report. NULL for `none`.
+void *import_attrs(import_ctx *c, const mlir_op *op, hlo_attr_list list, bool *ok);
+bool import_i64s(import_ctx *c, const mlir_attr *a, hlo_i64s *out);  // false without a report
+bool import_named_i64s(import_ctx *c, const mlir_op *op, const char *name, bool required, hlo_i64s *out);
+bool import_int(const mlir_attr *a, int64_t *out);
+const hlo_literal *import_literal(import_ctx *c, const mlir_attr *a, const hlo_shape *shape, const loc *l);
+// A struct attribute's entry; underscores and case of its name do not matter.
+const mlir_attr *import_entry(const mlir_attr *a, const char *name);
+strv import_attr_text(import_ctx *c, const mlir_attr *a);
+
+// --- import_regions.c ------------------------------------------------------------------------------------------------
+
+// A region without captures as a computation, its block arguments as parameters.
+hlo_computation *import_region(import_ctx *c, import_scope *s, const mlir_op *op, int region);
+bool import_while(import_ctx *c, import_scope *s, const mlir_op *op);
+bool import_conditional(import_ctx *c, import_scope *s, const mlir_op *op);
+bool import_inline_region(import_ctx *c, import_scope *s, const mlir_op *op);  // sdy.manual_computation and the like
+// Can the value be computed anew in another scope? cheap_only: constants only.
+bool import_is_clonable(const mlir_value *v, bool constants_only, int depth);
+
+// --- import_ops.c, import_chlo.c, import_einsum.c --------------------------------------------------------------------
+
+bool import_generic(import_ctx *c, import_scope *s, const mlir_op *op, hlo_op hop);
+extern const import_handler import_op_handlers[];    // ends with a NULL name
+extern const import_handler import_chlo_handlers[];
+bool import_einsum(import_ctx *c, import_scope *s, const mlir_op *op);
+bool import_unary_einsum(import_ctx *c, import_scope *s, const mlir_op *op);
+// v broadcast to the (dynamic) shape of `like`.
+hlo_instr *import_broadcast_like(import_ctx *c, import_scope *s, hlo_instr *scalar, hlo_instr *like, const loc *l);
+
+#endif

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// Import: the generic path that the op table drives, and the operations that need more: calls, composites, custom calls
+// (checks, sharding marks, CHLO in disguise), deprecated forms, sdy.
+#include "frontend/import_internal.h"
+
+// --- the generic path --------------------------------------------------------------------------------------------------
+
+static bool count_operands(import_ctx *c, const mlir_op *op, hlo_op hop) {
+  const hlo_op_info *info = &hlo_op_table[hop];
+  if (op->n_operands >= info->min_operands && (info->max_operands < 0 || op->n_operands <= info->max_operands)) return true;
+  return import_fail(c, op->loc, "'" STRV_FMT "' has %d operands, expected %s%d", STRV_ARG(op->name), op->n_operands,
+                     info->max_operands < 0 ? "at least " : "", info->min_operands);
+}
+
+static bool finish_attrs(import_ctx *c, const mlir_op *op, hlo_op hop, hlo_instr *const *operands, void *attrs) {
+  if (hop == HLO_OP_SORT) {  // negative dimensions count from the end
+    hlo_attrs_sort *a = attrs;
+    if (a->dimension < 0) a->dimension += operands[0]->shape->rank;
+  }
+  if (hop == HLO_OP_SCAN) {
+    hlo_i64s sizes;
+    if (!import_named_i64s(c, op, "operandSegmentSizes", false, &sizes)) return false;
+    if (sizes.n == 2) ((hlo_attrs_scan *)attrs)->n_carries = sizes.data[1];
+    else ((hlo_attrs_scan *)attrs)->n_carries = op->n_operands / 2;
+  }
+  return true;
+}
+
+bool import_generic(import_ctx *c, import_scope *s, const mlir_op *op, hlo_op hop) {
+  bool ok;
+  const hlo_op_info *info = &hlo_op_table[hop];
+  if (!count_operands(c, op, hop)) return false;
+  hlo_instr **operands = import_operands(c, s, op);
+  if (!operands) return false;
+  void *attrs = import_attrs(c, op, (hlo_attr_list)info->attrs, &ok);
+  if (!ok || !finish_attrs(c, op, hop, operands, attrs)) return false;
+  if (info->n_called >= 0 && op->n_regions != info->n_called)
+    return import_fail(c, op->loc, "'" STRV_FMT "' has %d regions, expected %d", STRV_ARG(op->name), op->n_regions,
+                       info->n_called);
+  hlo_computation **called = ARENA_ARRAY(c->arena, hlo_computation *, op->n_regions);
+  for (int i = 0; i < op->n_regions; i++)
+    if (!(called[i] = import_region(c, s, op, i))) return false;
+  const hlo_shape *declared = NULL;
+  if (op->n_results && !(declared = import_result_shape(c, op))) return false;
+  hlo_instr *i = import_emit(c, s, hop, declared, op->n_operands, operands, op->n_regions, called, attrs, op->loc);
+  return i && import_bind_results(c, s, op, i);
+}
+
+// --- calls -----------------------------------------------------------------------------------------------------------------
+
+static hlo_computation *symbol_function(import_ctx *c, const mlir_op *op, const char *attr) {
+  const mlir_attr *a = mlir_op_attr(op, attr);
+  if (!a || a->kind != MLIR_ATTR_SYMBOL || a->n_items) {
+    import_fail(c, op->loc, "'" STRV_FMT "' lacks the symbol '%s'", STRV_ARG(op->name), attr);
+    return NULL;
+  }
+  return import_function(c, a->string, op->loc);
+}
+
+static bool call_like(import_ctx *c, import_scope *s, const mlir_op *op, hlo_op hop, hlo_computation *called, void *attrs) {
+  if (!called) return false;
+  hlo_instr **operands = import_operands(c, s, op);
+  const hlo_shape *shape = operands ? import_result_shape(c, op) : NULL;
+  if (!shape) return false;
+  hlo_instr *i = import_emit(c, s, hop, shape, op->n_operands, operands, 1, &called, attrs, op->loc);
+  return i && import_bind_results(c, s, op, i);
+}
+
+static bool op_call(import_ctx *c, import_scope *s, const mlir_op *op) {
+  return call_like(c, s, op, HLO_OP_CALL, symbol_function(c, op, "callee"), NULL);
+}
+
+static bool op_composite(import_ctx *c, import_scope *s, const mlir_op *op) {
+  bool ok;
+  for (int i = 0; i < op->n_regions; i++)
+    if (op->regions[i].first)
+      return import_refuse(c, op->loc, "'stablehlo.composite' with regions is not supported");
+  void *attrs = import_attrs(c, op, HLO_ATTR_LIST_composite, &ok);
+  return ok && call_like(c, s, op, HLO_OP_COMPOSITE, symbol_function(c, op, "decomposition"), attrs);
+}
+
+// --- custom calls ------------------------------------------------------------------------------------------------------------
+
+static bool elementwise_or_check(import_ctx *c, import_scope *s, const mlir_op *op, hlo_op hop, void *attrs) {
+  hlo_instr **operands = import_operands(c, s, op);
+  const hlo_shape *shape = NULL;
+  if (!operands || (op->n_results && !(shape = import_result_shape(c, op)))) return false;
+  hlo_instr *i = import_emit(c, s, hop, shape, op->n_operands, operands, 0, NULL, attrs, op->loc);
+  return i && import_bind_results(c, s, op, i);
+}
+
+static void optional_int(const mlir_op *op, const char *name, int64_t *out) {
+  const mlir_attr *a = mlir_op_attr(op, name);
+  if (!a) a = mlir_attr_entry(mlir_op_attr(op, "backend_config"), name);
+  if (a) import_int(a, out);
+}
+
+// The limits are those of StableHLO's own test driver where the call does not give any.
+static bool check_call(import_ctx *c, import_scope *s, const mlir_op *op, strv target, bool *is_check) {
+  *is_check = true;
+  if (op->n_operands != 2) {
+    *is_check = false;
+    return true;
+  }
+  if (strv_eq_cstr(target, "check.expect_eq")) return elementwise_or_check(c, s, op, HLO_OP_CHECK_EXPECT_EQ, NULL);
+  if (strv_eq_cstr(target, "check.eq")) return elementwise_or_check(c, s, op, HLO_OP_CHECK_EQ, NULL);
+  if (strv_eq_cstr(target, "check.expect_almost_eq")) {
+    hlo_attrs_check_almost *a = hlo_attrs_create(c->arena, HLO_ATTR_LIST_check_almost);
+    const mlir_attr *t = mlir_op_attr(op, "tolerance");
+    a->tolerance = t && t->kind == MLIR_ATTR_FLOAT ? t->real : 0.001;
+    return elementwise_or_check(c, s, op, HLO_OP_CHECK_EXPECT_ALMOST_EQ, a);
+  }
+  if (strv_eq_cstr(target, "check.expect_close")) {
+    hlo_attrs_check_close *a = hlo_attrs_create(c->arena, HLO_ATTR_LIST_check_close);
+    a->max_ulp_difference = 3;
+    a->min_ulp_difference = 0;
+    optional_int(op, "max_ulp_difference", &a->max_ulp_difference);
+    optional_int(op, "min_ulp_difference", &a->min_ulp_difference);
+    return elementwise_or_check(c, s, op, HLO_OP_CHECK_EXPECT_CLOSE, a);
+  }
+  *is_check = false;
+  return true;
+}
+
+// CHLO operations that a producer without CHLO in its artifacts wraps: @mhlo.erf, @mhlo.topk, @chlo.asin.
+static bool wrapped_op(import_ctx *c, import_scope *s, const mlir_op *op, strv target, bool *done) {
+  hlo_op hop;
+  strv dialect, name;
+  *done = false;
+  if (!strv_split(target, '.', &dialect, &name)) return true;
+  if (!strv_eq_cstr(dialect, "mhlo") && !strv_eq_cstr(dialect, "chlo")) return true;
+  const mlir_attr *own = mlir_op_attr(op, "mhlo.attributes");
+  int64_t k, largest = 1;
+  if (strv_eq_cstr(name, "topk") && op->n_operands == 1 && op->n_results == 2 && import_int(mlir_attr_entry(own, "k"), &k)) {
+    import_int(mlir_attr_entry(own, "largest"), &largest);
+    if (!largest) return true;
+    hlo_attrs_top_k *a = hlo_attrs_create(c->arena, HLO_ATTR_LIST_top_k);
+    a->k = k;
+    *done = true;
+    return elementwise_or_check(c, s, op, HLO_OP_TOP_K, a);
+  }
+  if (strv_eq_cstr(name, "tan")) hop = HLO_OP_TAN;
+  else if (!hlo_op_from_stablehlo(strv_from_cstr(arena_printf(c->arena, "chlo." STRV_FMT, STRV_ARG(name))), &hop)) return true;
+  if (!hlo_op_has(hop, HLO_TRAIT_E) || hlo_op_table[hop].max_operands != op->n_operands || op->n_results != 1) return true;
+  *done = true;
+  return elementwise_or_check(c, s, op, hop, NULL);
+}
+
+static bool is_sharding_mark(strv target) {
+  static const char *const names[] = {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape",
+                                      "xla.sdy.FuncResultSharding", "xla.sdy.GlobalToLocalShape",
+                                      "xla.sdy.LocalToGlobalShape"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strv_eq_cstr(target, names[i])) return true;
+  return false;
+}
+
+static bool op_custom_call(import_ctx *c, import_scope *s, const mlir_op *op) {
+  bool ok, done;
+  hlo_attrs_custom_call *attrs = import_attrs(c, op, HLO_ATTR_LIST_custom_call, &ok);
+  if (!ok) return false;
+  if (!check_call(c, s, op, attrs->target, &done)) return false;
+  if (done) return true;
+  if (!wrapped_op(c, s, op, attrs->target, &done)) return false;
+  if (done) return true;
+  hlo_instr **operands = import_operands(c, s, op);
+  const hlo_shape *shape = operands ? import_result_shape(c, op) : NULL;
+  if (!shape) return false;
+  if (is_sharding_mark(attrs->target) && op->n_operands == 1 && operands[0]->shape == shape) {
+    import_bind(c, s, &op->results[0], operands[0]);
+    return true;
+  }
+  const mlir_attr *names = mlir_op_attr(op, "called_computations");
+  int n = names && names->kind == MLIR_ATTR_ARRAY ? names->n_items : 0;
+  hlo_computation **called = ARENA_ARRAY(c->arena, hlo_computation *, n);
+  for (int i = 0; i < n; i++)
+    if (!(called[i] = import_function(c, names->items[i]->string, op->loc))) return false;
+  hlo_instr *i = import_emit(c, s, HLO_OP_CUSTOM_CALL, shape, op->n_operands, operands, n, called, attrs, op->loc);
+  return i && import_bind_results(c, s, op, i);
+}
+
+// --- structure -----------------------------------------------------------------------------------------------------------------
+
+static bool op_barrier(import_ctx *c, import_scope *s, const mlir_op *op) {
+  hlo_instr **operands = import_operands(c, s, op);
+  if (!operands) return false;
+  hlo_builder b = import_builder(s, op->loc);
+  hlo_instr *x = op->n_operands == 1 ? operands[0] : hlo_build_tuple(&b, op->n_operands, operands);
+  hlo_instr *i = import_emit(c, s, HLO_OP_OPTIMIZATION_BARRIER, x->shape, 1, &x, 0, NULL, NULL, op->loc);
+  return i && import_bind_results(c, s, op, i);
+}
+
+static bool op_identity(import_ctx *c, import_scope *s, const mlir_op *op) {
+  if (op->n_operands < 1 || op->n_results > 1) return import_fail(c, op->loc, "'" STRV_FMT "' is malformed", STRV_ARG(op->name));
+  hlo_instr *x = import_value(c, s, op->operands[0], op->loc);
+  if (!x) return false;
+  if (!op->n_results) return true;
+  const hlo_shape *shape = import_type(c, op->results[0].type, op->loc);
+  if (!shape) return false;
+  if (shape != x->shape)
+    return import_refuse(c, op->loc, "'" STRV_FMT "' over more than one device is not supported", STRV_ARG(op->name));
+  import_bind(c, s, &op->results[0], x);
+  return true;
+}
+
+static bool op_constant(import_ctx *c, import_scope *s, const mlir_op *op) { return import_generic(c, s, op, HLO_OP_CONSTANT); }
+
+// --- deprecated forms ------------------------------------------------------------------------------------------------------------
+
+static bool op_dot(import_ctx *c, import_scope *s, const mlir_op *op) {
+  bool ok;
+  if (!count_operands(c, op, HLO_OP_DOT_GENERAL)) return false;
+  hlo_instr **operands = import_operands(c, s, op);
+  const hlo_shape *shape = operands ? import_result_shape(c, op) : NULL;
+  if (!shape) return false;
+  if (operands[0]->shape->rank < 1 || operands[1]->shape->rank < 1)
+    return import_fail(c, op->loc, "'stablehlo.dot' needs operands of rank 1 or 2");
+  hlo_attrs_dot_general *attrs = hlo_attrs_create(c->arena, HLO_ATTR_LIST_dot_general);
+  hlo_attrs_dot_general *given;
+  mlir_named_attr precision = {STRV("precision_config"), mlir_op_attr(op, "precision_config")};
+  mlir_attr none = {.kind = MLIR_ATTR_DIALECT, .dialect = STRV("stablehlo"), .mnemonic = STRV("dot")};
+  mlir_named_attr all[2] = {{STRV("dot_dimension_numbers"), &none}, precision};
+  mlir_op as_general = *op;
+  as_general.attrs = all;
+  as_general.n_attrs = precision.value ? 2 : 1;
+  if (!(given = import_attrs(c, &as_general, HLO_ATTR_LIST_dot_general, &ok))) return false;
+  attrs->precision = given->precision;
+  int64_t last = operands[0]->shape->rank - 1, first = 0;
+  attrs->dnums.lhs_contracting = hlo_i64s_copy(c->arena, &last, 1);
+  attrs->dnums.rhs_contracting = hlo_i64s_copy(c->arena, &first, 1);
+  hlo_instr *i = import_emit(c, s, HLO_OP_DOT_GENERAL, shape, 2, operands, 0, NULL, attrs, op->loc);
+  return i && import_bind_results(c, s, op, i);
+}
+
+static bool op_broadcast(import_ctx *c, import_scope *s, const mlir_op *op) {
+  hlo_i64s sizes;
+  if (!count_operands(c, op, HLO_OP_BROADCAST_IN_DIM) || !import_named_i64s(c, op, "broadcast_sizes", true, &sizes)) return false;
+  hlo_instr **operands = import_operands(c, s, op);
+  const hlo_shape *shape = operands ? import_result_shape(c, op) : NULL;
+  if (!shape) return false;
+  int rank = operands[0]->shape->rank;
+  int64_t *dims = ARENA_ARRAY(c->arena, int64_t, rank);
+  for (int i = 0; i < rank; i++) dims[i] = sizes.n + i;
+  hlo_attrs_broadcast *attrs = hlo_attrs_create(c->arena, HLO_ATTR_LIST_broadcast);
+  attrs->dimensions = (hlo_i64s){dims, rank};
+  hlo_instr *i = import_emit(c, s, HLO_OP_BROADCAST_IN_DIM, shape, 1, operands, 0, NULL, attrs, op->loc);
+  return i && import_bind_results(c, s, op, i);
+}
+
+static bool op_cross_replica_sum(import_ctx *c, import_scope *s, const mlir_op *op) {
+  bool ok;
+  hlo_instr **operands = import_operands(c, s, op);
+  const hlo_shape *shape = operands ? import_result_shape(c, op) : NULL;
+  if (!shape) return false;
+  void *attrs = import_attrs(c, op, HLO_ATTR_LIST_all_reduce, &ok);
+  if (!ok) return false;
+  hlo_computation *body = hlo_build_binary_computation(c->module, HLO_OP_ADD, shape->dtype);
+  hlo_instr *i = import_emit(c, s, HLO_OP_ALL_REDUCE, shape, op->n_operands, operands, 1, &body, attrs, op->loc);
+  return i && import_bind_results(c, s, op, i);
+}
+
+const import_handler import_op_handlers[] = {
+    {"func.call", op_call},
+    {"call", op_call},
+    {"stablehlo.composite", op_composite},
+    {"stablehlo.custom_call", op_custom_call},
+    {"stablehlo.while", import_while},
+    {"stablehlo.if", import_conditional},
+    {"stablehlo.case", import_conditional},
+    {"stablehlo.optimization_barrier", op_barrier},
+    {"stablehlo.dot", op_dot},
+    {"stablehlo.broadcast", op_broadcast},
+    {"stablehlo.einsum", import_einsum},
+    {"stablehlo.unary_einsum", import_unary_einsum},
+    {"stablehlo.cross-replica-sum", op_cross_replica_sum},
+    {"arith.constant", op_constant},
+    {"sdy.manual_computation", import_inline_region},
+    {"sdy.named_computation", import_inline_region},
+    {"sdy.sharding_constraint", op_identity},
+    {"sdy.reshard", op_identity},
+    {"sdy.sharding_group", op_identity},
+    {"sdy.propagation_barrier", op_identity},
+    {"sdy.all_gather", op_identity},
+    {"sdy.all_slice", op_identity},
+    {"sdy.all_to_all", op_identity},
+    {"sdy.all_reduce", op_identity},
+    {"sdy.collective_permute", op_identity},
+    {"sdy.reduce_scatter", op_identity},
+    {"sdy.replicated_to_unreduced", op_identity},
+    {"sdy.sharded_to_unreduced", op_identity},
+    {NULL, NULL},
+};
