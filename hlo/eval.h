@@ -15,7 +15,9 @@
 // index, element sizes equal). param is what hlo_eval_lookup filled in. Reentrant, no allocation.
 typedef struct hlo_eval_param {
   int64_t i[2];            // reduce_precision: exponent, mantissa bits; compare: direction, type
-  const hlo_quant *quant;  // uniform_quantize / dequantize per tensor (per-axis: the caller splits by axis and sets `channel`)
+  // Set by the caller after lookup for uniform_quantize (of the result) and uniform_dequantize (of the operand); per-axis:
+  // the caller splits by axis and sets `channel`. in_quant: the operand's too when quantized -> quantized.
+  const hlo_quant *quant, *in_quant;
   int64_t channel;
   hlo_dtype in_type, out_type;
 } hlo_eval_param;

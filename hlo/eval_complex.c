@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Complex loops: c64 computed in double, c128 in long double, each part rounded once.
+//
+// Negation, addition, subtraction, max, min and conjugation are exact or correctly rounded that way too; c64
+// multiplication's products are exact in double, so each part is rounded twice at most (sum, result).
+#include "hlo/eval_internal.h"
+
+#define R double
+#define N(name) name##_d
+#define M(name) name
+#include "hlo/eval_complex_body.h"
+#undef R
+#undef N
+#undef M
+#define R long double
+#define N(name) name##_l
+#define M(name) name##l
+#include "hlo/eval_complex_body.h"
+#undef R
+#undef N
+#undef M
+
+#define UNARY_LOOP(NAME, T, S, fn)                                                             \
+  static void NAME(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) { \
+    const T *x = in[0];                                                                        \
+    T *y = out;                                                                                \
+    for (int64_t i = 0; i < 2 * n; i += 2) {                                                   \
+      cplx_##S r = fn##_##S(c_make_##S(x[i], x[i + 1]));                                       \
+      y[i] = (T)r.re;                                                                          \
+      y[i + 1] = (T)r.im;                                                                      \
+    }                                                                                          \
+  }
+#define BINARY_LOOP(NAME, T, S, fn)                                                            \
+  static void NAME(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) { \
+    const T *x = in[0], *z = in[1];                                                            \
+    T *y = out;                                                                                \
+    for (int64_t i = 0; i < 2 * n; i += 2) {                                                   \
+      cplx_##S r = fn##_##S(c_make_##S(x[i], x[i + 1]), c_make_##S(z[i], z[i + 1]));           \
+      y[i] = (T)r.re;                                                                          \
+      y[i + 1] = (T)r.im;                                                                      \
+    }                                                                                          \
+  }
+#define COMPLEX_UNARY(OP, fn)         \
+  UNARY_LOOP(OP##_C64, float, d, fn)  \
+  UNARY_LOOP(OP##_C128, double, l, fn)
+#define COMPLEX_BINARY(OP, fn)         \
+  BINARY_LOOP(OP##_C64, float, d, fn)  \
+  BINARY_LOOP(OP##_C128, double, l, fn)
+#include "hlo/scalar.def"
+
+// --- between complex and its parts
+
+#define PARTS(SUFFIX, T, hypotenuse)                                                                        \
+  static void real_##SUFFIX(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {     \
+    hlo_copy_strided(n, sizeof(T), out, sizeof(T), in[0], 2 * sizeof(T));                                   \
+  }                                                                                                         \
+  static void imag_##SUFFIX(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {     \
+    hlo_copy_strided(n, sizeof(T), out, sizeof(T), (const T *)in[0] + 1, 2 * sizeof(T));                    \
+  }                                                                                                         \
+  static void abs_##SUFFIX(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {      \
+    const T *x = in[0];                                                                                     \
+    T *y = out;                                                                                             \
+    for (int64_t i = 0; i < n; i++) y[i] = (T)(hypotenuse);                                                 \
+  }                                                                                                         \
+  static void complex_##SUFFIX(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {  \
+    hlo_copy_strided(n, sizeof(T), out, 2 * sizeof(T), in[0], sizeof(T));                                   \
+    hlo_copy_strided(n, sizeof(T), (T *)out + 1, 2 * sizeof(T), in[1], sizeof(T));                          \
+  }
+PARTS(C64, float, hypot(x[2 * i], x[2 * i + 1]))
+PARTS(C128, double, hypotl(x[2 * i], x[2 * i + 1]))
+
+static hlo_eval_fn find_parts(hlo_op op, bool is_c64) {
+  switch (op) {
+    case HLO_OP_REAL: return is_c64 ? real_C64 : real_C128;
+    case HLO_OP_IMAG: return is_c64 ? imag_C64 : imag_C128;
+    case HLO_OP_ABS: return is_c64 ? abs_C64 : abs_C128;
+    case HLO_OP_COMPLEX: return is_c64 ? complex_C64 : complex_C128;
+    default: return NULL;
+  }
+}
+
+hlo_eval_fn hlo_eval_find_complex(hlo_op op, hlo_dtype in, hlo_dtype out) {
+  if (in != out) {
+    hlo_dtype whole = op == HLO_OP_COMPLEX ? out : in, part = op == HLO_OP_COMPLEX ? in : out;
+    if (!hlo_dtype_is_complex(whole) || hlo_dtype_real_part(whole) != part) return NULL;
+    return find_parts(op, whole == HLO_C64);
+  }
+  switch (op) {
+#define COMPLEX_UNARY(OP, fn) \
+  case HLO_OP_##OP: return in == HLO_C64 ? OP##_C64 : OP##_C128;
+#define COMPLEX_BINARY(OP, fn) \
+  case HLO_OP_##OP: return in == HLO_C64 ? OP##_C64 : OP##_C128;
+#include "hlo/scalar.def"
+    default: return NULL;
+  }
+}

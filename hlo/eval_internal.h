@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shared by eval_*.c only: the list of integer types, small helpers that scalar.def's expressions use, block conversion of
+// small floats, and the per-file lookup functions that eval.c asks in turn.
+//
+// Small floats (everything narrower than f32) go through blocks of EVAL_BLOCK doubles: decode, run the `wide` loop of the
+// operation (double -> double), encode with one rounding. That is one dispatch per block, none per element.
+#ifndef HLO_EVAL_INTERNAL_H
+#define HLO_EVAL_INTERNAL_H
+
+#include <complex.h>
+#include <math.h>
+
+#include "hlo/eval.h"
+
+// X(dtype, C type, working type, signed working type, bits, signed)
+#define EVAL_INTS(X)                        \
+  X(S2, int8_t, uint32_t, int32_t, 2, 1)    \
+  X(S4, int8_t, uint32_t, int32_t, 4, 1)    \
+  X(S8, int8_t, uint32_t, int32_t, 8, 1)    \
+  X(S16, int16_t, uint32_t, int32_t, 16, 1) \
+  X(S32, int32_t, uint32_t, int32_t, 32, 1) \
+  X(S64, int64_t, uint64_t, int64_t, 64, 1) \
+  X(U2, uint8_t, uint32_t, int32_t, 2, 0)   \
+  X(U4, uint8_t, uint32_t, int32_t, 4, 0)   \
+  X(U8, uint8_t, uint32_t, int32_t, 8, 0)   \
+  X(U16, uint16_t, uint32_t, int32_t, 16, 0) \
+  X(U32, uint32_t, uint32_t, int32_t, 32, 0) \
+  X(U64, uint64_t, uint64_t, int64_t, 64, 0)
+
+// Wraps a value to the type: narrower than a byte it is kept sign- or zero-extended in the byte.
+static inline int8_t eval_wrap_S2(uint64_t v) { return (int8_t)((int8_t)(uint8_t)(v << 6) >> 6); }
+static inline int8_t eval_wrap_S4(uint64_t v) { return (int8_t)((int8_t)(uint8_t)(v << 4) >> 4); }
+static inline int8_t eval_wrap_S8(uint64_t v) { return (int8_t)v; }
+static inline int16_t eval_wrap_S16(uint64_t v) { return (int16_t)v; }
+static inline int32_t eval_wrap_S32(uint64_t v) { return (int32_t)v; }
+static inline int64_t eval_wrap_S64(uint64_t v) { return (int64_t)v; }
+static inline uint8_t eval_wrap_U2(uint64_t v) { return (uint8_t)(v & 3); }
+static inline uint8_t eval_wrap_U4(uint64_t v) { return (uint8_t)(v & 15); }
+static inline uint8_t eval_wrap_U8(uint64_t v) { return (uint8_t)v; }
+static inline uint16_t eval_wrap_U16(uint64_t v) { return (uint16_t)v; }
+static inline uint32_t eval_wrap_U32(uint64_t v) { return (uint32_t)v; }
+static inline uint64_t eval_wrap_U64(uint64_t v) { return v; }
+
+static inline int eval_popcount(uint64_t v) {
+  v = v - ((v >> 1) & 0x5555555555555555u);
+  v = (v & 0x3333333333333333u) + ((v >> 2) & 0x3333333333333333u);
+  v = (v + (v >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+  return (int)((v * 0x0101010101010101u) >> 56);
+}
+
+// Of the low `bits` bits; `bits` for zero. v has no bits above them.
+static inline int eval_leading_zeros(uint64_t v, int bits) {
+  for (int s = 1; s < 64; s <<= 1) v |= v >> s;
+  return bits - eval_popcount(v);
+}
+
+// a and b sign-extended to 64 bits; a negative exponent gives 0 unless the base is 1 or -1. Wraps.
+static inline uint64_t eval_int_power(uint64_t a, uint64_t b, bool is_signed) {
+  if (is_signed && (int64_t)b < 0) return a == 1 ? 1 : a == UINT64_MAX ? ((b & 1) ? UINT64_MAX : 1) : 0;
+  uint64_t r = 1;
+  for (; b != 0; b >>= 1, a *= a)
+    if (b & 1) r *= a;
+  return r;
+}
+
+// The high half of the 2*bits wide product.
+static inline uint64_t eval_mul_high(uint64_t a, uint64_t b, int bits, bool is_signed) {
+  if (bits <= 32) return (uint64_t)(is_signed ? (int64_t)(a * b) >> bits : (int64_t)((a * b) >> bits));
+  uint64_t al = (uint32_t)a, ah = a >> 32, bl = (uint32_t)b, bh = b >> 32;
+  uint64_t mid = ah * bl + (al * bl >> 32), mid2 = al * bh + (uint32_t)mid;
+  uint64_t high = ah * bh + (mid >> 32) + (mid2 >> 32);
+  if (is_signed) high -= ((int64_t)a < 0 ? b : 0) + ((int64_t)b < 0 ? a : 0);
+  return high;
+}
+
+// IEEE 754-2019 maximum and minimum: NaN wins, -0 < +0.
+#define EVAL_FLOAT_MAX(a, b) ((a) > (b) ? (a) : (b) > (a) ? (b) : (a) == (b) ? (signbit(a) ? (b) : (a)) : (a) + (b))
+#define EVAL_FLOAT_MIN(a, b) ((a) < (b) ? (a) : (b) < (a) ? (b) : (a) == (b) ? (signbit(a) ? (a) : (b)) : (a) + (b))
+
+static inline double eval_logistic(double x) { return 1 / (1 + exp(-x)); }
+static inline long double eval_logisticl(long double x) { return 1 / (1 + expl(-x)); }
+static inline double eval_rsqrt(double x) { return 1 / sqrt(x); }
+static inline long double eval_rsqrtl(long double x) { return 1 / sqrtl(x); }
+
+// eval_special.c
+double hlo_erf_inv(double x);
+long double hlo_erf_invl(long double x);
+double hlo_lgamma(double x);
+long double hlo_lgammal(long double x);
+double hlo_digamma(double x);
+long double hlo_digammal(long double x);
+double hlo_bessel_i1e(double x);
+long double hlo_bessel_i1el(long double x);
+double hlo_polygamma(double n, double x);
+long double hlo_polygammal(long double n, long double x);
+double hlo_zeta(double x, double q);
+long double hlo_zetal(long double x, long double q);
+
+enum { EVAL_BLOCK = 256 };
+
+// true for f4, f6, f8, bf16, f16
+static inline bool eval_is_small(hlo_dtype t) { return t >= HLO_F4E2M1FN && t <= HLO_F16; }
+void hlo_small_decode(hlo_dtype t, int64_t n, const void *in, double *out);
+// via_float: the values were rounded (or are exact) in f32 already, or are results of + - * / sqrt on small floats, for
+// which rounding twice is the same as rounding once (f32's 24 bits >= 2 * 11 + 2); allows faster code for f16 and bf16.
+void hlo_small_encode(hlo_dtype t, int64_t n, const double *in, void *out, bool via_float);
+typedef void (*eval_wide_unary_fn)(int64_t n, double *x);                   // in place
+typedef void (*eval_wide_binary_fn)(int64_t n, double *x, const double *y);  // into x
+
+// Lookup per file: the loop for op on operands of type `in` (of the data operands), or NULL.
+hlo_eval_fn hlo_eval_find_unary(hlo_op op, hlo_dtype in, hlo_dtype out);
+hlo_eval_fn hlo_eval_find_binary(hlo_op op, hlo_dtype in, hlo_dtype out);
+hlo_eval_fn hlo_eval_find_ternary(hlo_op op, hlo_dtype in, hlo_dtype out);
+hlo_eval_fn hlo_eval_find_compare(int direction, int type, hlo_dtype in);
+hlo_eval_fn hlo_eval_find_convert(hlo_dtype in, hlo_dtype out);
+hlo_eval_fn hlo_eval_find_complex(hlo_op op, hlo_dtype in, hlo_dtype out);
+hlo_eval_fn hlo_eval_find_bits(hlo_op op, hlo_dtype in);  // reduce_precision, next_after
+hlo_eval_fn hlo_eval_find_quant(hlo_op op, hlo_dtype in, hlo_dtype out);
+
+#endif

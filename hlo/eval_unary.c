@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// One-operand loops on integers, pred and floats, expanded from scalar.def.
+//
+// For each float row three loops are made: f32, f64, and `wide` (double to double, in place) which the small floats use
+// on decoded blocks. Operands and result may be the same memory, so the loops carry no restrict; LEMNOS_IVDEP says that
+// no iteration touches another's element.
+#include "hlo/eval_internal.h"
+
+#define SX(v) ((WS)((W)(v) << (sizeof(W) * 8 - BITS)) >> (sizeof(W) * 8 - BITS))
+#define UX(v) ((W)(v) & ((W)-1 >> (sizeof(W) * 8 - BITS)))
+
+// --- integers
+#define INT_UNARY_LOOP(OP, ENUM, T_, W_, WS_, BITS_, SIGNED_, expr)                                         \
+  static void OP##_##ENUM(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {       \
+    typedef T_ T;                                                                                           \
+    typedef W_ W;                                                                                           \
+    typedef WS_ WS;                                                                                         \
+    enum { BITS = BITS_, SIGNED = SIGNED_ };                                                                \
+    (void)sizeof(WS);                                                                                       \
+    const T *x = in[0];                                                                                     \
+    T *y = out;                                                                                             \
+    LEMNOS_IVDEP for (int64_t i = 0; i < n; i++) {                                                          \
+      T a = x[i];                                                                                           \
+      y[i] = eval_wrap_##ENUM(expr);                                                                        \
+    }                                                                                                       \
+  }
+#define INT_UNARY(OP, expr)                                    \
+  INT_UNARY_LOOP(OP, S2, int8_t, uint32_t, int32_t, 2, 1, expr)    \
+  INT_UNARY_LOOP(OP, S4, int8_t, uint32_t, int32_t, 4, 1, expr)    \
+  INT_UNARY_LOOP(OP, S8, int8_t, uint32_t, int32_t, 8, 1, expr)    \
+  INT_UNARY_LOOP(OP, S16, int16_t, uint32_t, int32_t, 16, 1, expr) \
+  INT_UNARY_LOOP(OP, S32, int32_t, uint32_t, int32_t, 32, 1, expr) \
+  INT_UNARY_LOOP(OP, S64, int64_t, uint64_t, int64_t, 64, 1, expr) \
+  INT_UNARY_LOOP(OP, U2, uint8_t, uint32_t, int32_t, 2, 0, expr)   \
+  INT_UNARY_LOOP(OP, U4, uint8_t, uint32_t, int32_t, 4, 0, expr)   \
+  INT_UNARY_LOOP(OP, U8, uint8_t, uint32_t, int32_t, 8, 0, expr)   \
+  INT_UNARY_LOOP(OP, U16, uint16_t, uint32_t, int32_t, 16, 0, expr) \
+  INT_UNARY_LOOP(OP, U32, uint32_t, uint32_t, int32_t, 32, 0, expr) \
+  INT_UNARY_LOOP(OP, U64, uint64_t, uint64_t, int64_t, 64, 0, expr)
+
+#define TYPED_UNARY_LOOP(NAME, TI, TO, expr)                                                         \
+  static void NAME(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {       \
+    const TI *x = in[0];                                                                             \
+    TO *y = out;                                                                                     \
+    LEMNOS_IVDEP for (int64_t i = 0; i < n; i++) {                                                   \
+      TI a = x[i];                                                                                   \
+      y[i] = (TO)(expr);                                                                             \
+    }                                                                                                \
+  }
+#define WIDE_UNARY_LOOP(OP, expr)                                    \
+  static void OP##_wide(int64_t n, double *x) {                      \
+    for (int64_t i = 0; i < n; i++) {                                \
+      double a = x[i];                                               \
+      x[i] = (expr);                                                 \
+    }                                                                \
+  }
+#define SMALL_UNARY(OP, via_float)                                                                      \
+  static void OP##_small(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {    \
+    small_unary(param->in_type, n, in[0], out, OP##_wide, via_float);                                   \
+  }
+
+static void small_unary(hlo_dtype t, int64_t n, const void *in, void *out, eval_wide_unary_fn fn, bool via_float) {
+  double x[EVAL_BLOCK];
+  int64_t bytes = hlo_dtype_bytes(t);
+  for (int64_t i = 0; i < n; i += EVAL_BLOCK) {
+    int64_t m = n - i < EVAL_BLOCK ? n - i : EVAL_BLOCK;
+    hlo_small_decode(t, m, (const char *)in + i * bytes, x);
+    fn(m, x);
+    hlo_small_encode(t, m, x, (char *)out + i * bytes, via_float);
+  }
+}
+
+#define PRED_UNARY(OP, expr) TYPED_UNARY_LOOP(OP##_PRED, uint8_t, uint8_t, expr)
+#define FLOAT_UNARY(OP, expr32, expr64)            \
+  TYPED_UNARY_LOOP(OP##_F32, float, float, expr32)   \
+  TYPED_UNARY_LOOP(OP##_F64, double, double, expr64) \
+  WIDE_UNARY_LOOP(OP, expr64)                        \
+  SMALL_UNARY(OP, true)
+#define WIDE_UNARY(OP, fn)                                      \
+  TYPED_UNARY_LOOP(OP##_F32, float, float, fn((double)a))         \
+  TYPED_UNARY_LOOP(OP##_F64, double, double, fn##l((long double)a)) \
+  WIDE_UNARY_LOOP(OP, fn(a))                                      \
+  SMALL_UNARY(OP, false)
+#define TEST_UNARY(OP, expr)                        \
+  TYPED_UNARY_LOOP(OP##_F32, float, uint8_t, expr)    \
+  TYPED_UNARY_LOOP(OP##_F64, double, uint8_t, expr)   \
+  static void OP##_small(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) { \
+    double x[EVAL_BLOCK];                                                                            \
+    uint8_t *y = out;                                                                                \
+    int64_t bytes = hlo_dtype_bytes(param->in_type);                                                 \
+    for (int64_t i = 0; i < n; i += EVAL_BLOCK) {                                                    \
+      int64_t m = n - i < EVAL_BLOCK ? n - i : EVAL_BLOCK;                                           \
+      hlo_small_decode(param->in_type, m, (const char *)in[0] + i * bytes, x);                       \
+      for (int64_t k = 0; k < m; k++) {                                                              \
+        double a = x[k];                                                                             \
+        y[i + k] = (uint8_t)(expr);                                                                  \
+      }                                                                                              \
+    }                                                                                                \
+  }
+#include "hlo/scalar.def"
+
+// --- lookup
+_Static_assert(HLO_U64 - HLO_S2 == 11 && HLO_U2 - HLO_S2 == 6, "order of dtypes.def");
+
+#define ALL_INTS(OP) \
+  {OP##_S2, OP##_S4, OP##_S8, OP##_S16, OP##_S32, OP##_S64, OP##_U2, OP##_U4, OP##_U8, OP##_U16, OP##_U32, OP##_U64}
+
+// An op has rows of several classes, so each class has its own switch.
+static hlo_eval_fn find_int(hlo_op op, hlo_dtype t) {
+  switch (op) {
+#define INT_UNARY(OP, expr)                            \
+  case HLO_OP_##OP: {                                  \
+    static const hlo_eval_fn row[] = ALL_INTS(OP);     \
+    return row[t - HLO_S2];                            \
+  }
+#include "hlo/scalar.def"
+    default: return NULL;
+  }
+}
+
+static hlo_eval_fn find_pred(hlo_op op) {
+  switch (op) {
+#define PRED_UNARY(OP, expr) \
+  case HLO_OP_##OP: return OP##_PRED;
+#include "hlo/scalar.def"
+    default: return NULL;
+  }
+}
+
+static hlo_eval_fn find_float(hlo_op op, hlo_dtype t) {
+#define ROW(OP) \
+  case HLO_OP_##OP: return t == HLO_F32 ? OP##_F32 : t == HLO_F64 ? OP##_F64 : OP##_small;
+  switch (op) {
+#define FLOAT_UNARY(OP, expr32, expr64) ROW(OP)
+#define WIDE_UNARY(OP, fn) ROW(OP)
+#include "hlo/scalar.def"
+    default: return NULL;
+  }
+}
+
+static hlo_eval_fn find_test(hlo_op op, hlo_dtype t) {
+  switch (op) {
+#define TEST_UNARY(OP, expr) ROW(OP)
+#include "hlo/scalar.def"
+    default: return NULL;
+  }
+}
+
+hlo_eval_fn hlo_eval_find_unary(hlo_op op, hlo_dtype in, hlo_dtype out) {
+  if (hlo_dtype_is_float(in) && out == HLO_PRED) return find_test(op, in);
+  if (in != out) return NULL;
+  if (hlo_dtype_is_integer(in)) return find_int(op, in);
+  if (in == HLO_PRED) return find_pred(op);
+  if (hlo_dtype_is_float(in)) return find_float(op, in);
+  return NULL;
+}
