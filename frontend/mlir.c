@@ -52,9 +52,10 @@ static bool quant_equal(const mlir_quant *a, const mlir_quant *b) {
 
 // A splat equals the same elements written out.
 static bool dense_data_equal(const mlir_attr *a, const mlir_attr *b) {
+  for (int32_t i = 0; a->kind == MLIR_ATTR_DENSE && a->type && i < a->type->rank; i++)
+    if (a->type->dims[i] == 0) return true;
   if (a->splat == b->splat) {
     if (a->data_size != b->data_size) return false;
-    if (a->type && a->type->element && a->type->element->kind == MLIR_TYPE_OPAQUE) return true;
     return a->data_size == 0 || memcmp(a->data, b->data, a->data_size) == 0;
   }
   const mlir_attr *splat = a->splat ? a : b, *full = a->splat ? b : a;
@@ -66,7 +67,7 @@ static bool dense_data_equal(const mlir_attr *a, const mlir_attr *b) {
 }
 
 static bool entries_equal(const mlir_named_attr *a, int32_t na, const mlir_named_attr *b, int32_t nb) {
-  if (na != nb) return false;
+  if (na != nb) return false;  // names are unique, so one direction is enough
   for (int32_t i = 0; i < na; i++) {
     // Both sides usually have the same order; look around only when they do not.
     const mlir_attr *other = NULL;
