@@ -17,8 +17,7 @@
  * calls at once. A buffer may be read (as argument, by lemnos_buffer_read) by several threads at once.
  *
  * Errors: functions that can fail return a lemnos_status: NULL is success, anything else is owned by the caller and ended with
- * lemnos_status_free. lemnos_status_message says what happened, lemnos_status_get_code its class (LEMNOS_INVALID_ARGUMENT = 1 ...,
- * listed below).
+ * lemnos_status_release. lemnos_status_text says what happened, lemnos_status_code_of its class (listed below).
  */
 #ifndef LEMNOS_LEMNOS_H
 #define LEMNOS_LEMNOS_H
