@@ -211,7 +211,7 @@ const mlir_attr *bc_read_enum(bc_reader *r, bc_cursor *c, bc_enum which, strv di
 
 bool bc_read_ir(bc_reader *r, mlir_module *m);
 const vhlo_op_info *vhlo_op_find(strv name);
-// The VHLO attributes `in` of one operation under StableHLO's names and forms, defaults dropped; *out is from the arena.
+// The VHLO attributes `in` of one operation under StableHLO's names and forms, defaults dropped; *out is the arena's.
 bool bc_upgrade_attrs(bc_reader *r, const vhlo_op_info *info, const mlir_named_attr *in, int n_in, size_t pos,
                       mlir_named_attr **out, int *out_n);
 // Attribute names of a known operation outside VHLO in the order of its property record, "?name" where optional;

@@ -5,7 +5,7 @@
 
 #include "frontend/bytecode.h"
 
-// --- locations -------------------------------------------------------------------------------------------------------
+// --- locations ------------------------------------------------------------------------------------------------------
 
 static const mlir_attr *new_location(bc_reader *r, const loc *l) {
   mlir_attr *a = bc_new(r, MLIR_ATTR_LOCATION);
@@ -85,7 +85,7 @@ static const mlir_attr *fused_location(bc_reader *r, bc_cursor *c, bool has_meta
   return new_location(r, l);
 }
 
-// --- attributes ------------------------------------------------------------------------------------------------------
+// --- attributes -----------------------------------------------------------------------------------------------------
 
 const mlir_attr *bc_read_array(bc_reader *r, bc_cursor *c) {
   int32_t n = 0;
@@ -259,7 +259,7 @@ const mlir_attr *bc_builtin_attr(bc_reader *r, bc_cursor *c) {
   }
 }
 
-// --- types -----------------------------------------------------------------------------------------------------------
+// --- types ----------------------------------------------------------------------------------------------------------
 
 const mlir_type *bc_read_shaped_type(bc_reader *r, bc_cursor *c, mlir_type_kind kind, const mlir_attr *encoding) {
   mlir_type t = {.kind = kind, .encoding = encoding};
@@ -310,10 +310,19 @@ static const mlir_type *memref_type(bc_reader *r, bc_cursor *c, bool has_space) 
   return t;
 }
 
+// Codes from 21 on are younger than LLVM 22: before, those types came as text.
+static const char *const float_codes[] = {
+    [3] = "bf16",        [4] = "f16",         [5] = "f32",      [6] = "f64",       [7] = "f80",
+    [8] = "f128",        [21] = "tf32",       [22] = "f8E5M2",  [23] = "f8E4M3",   [24] = "f8E4M3FN",
+    [25] = "f8E5M2FNUZ", [26] = "f8E4M3FNUZ", [27] = "f8E4M3B11FNUZ", [28] = "f8E3M4", [29] = "f4E2M1FN",
+    [30] = "f6E2M3FN",   [31] = "f6E3M2FN",   [32] = "f8E8M0FNU"};
+
 const mlir_type *bc_builtin_type(bc_reader *r, bc_cursor *c) {
   size_t pos = c->pos;
   uint64_t code = bc_varint(r, c);
   if (r->failed) return NULL;
+  if (code < sizeof float_codes / sizeof *float_codes && float_codes[code])
+    return bc_float_type(r, strv_from_cstr(float_codes[code]));
   switch (code) {
     case 0:
       return integer_type(r, c);
@@ -321,18 +330,6 @@ const mlir_type *bc_builtin_type(bc_reader *r, bc_cursor *c) {
       return bc_simple_type(r, MLIR_TYPE_INDEX);
     case 2:
       return bc_read_function_type(r, c);
-    case 3:
-      return bc_float_type(r, STRV("bf16"));
-    case 4:
-      return bc_float_type(r, STRV("f16"));
-    case 5:
-      return bc_float_type(r, STRV("f32"));
-    case 6:
-      return bc_float_type(r, STRV("f64"));
-    case 7:
-      return bc_float_type(r, STRV("f80"));
-    case 8:
-      return bc_float_type(r, STRV("f128"));
     case 9:
       return bc_read_element_type(r, c, MLIR_TYPE_COMPLEX);
     case 10:
@@ -363,7 +360,7 @@ const mlir_type *bc_builtin_type(bc_reader *r, bc_cursor *c) {
   }
 }
 
-// --- text forms ------------------------------------------------------------------------------------------------------
+// --- text forms -----------------------------------------------------------------------------------------------------
 
 const mlir_type *bc_asm_type(bc_reader *r, strv text) {
   if (bc_float_width(text) > 0) return bc_float_type(r, text);

@@ -41,7 +41,7 @@ typedef struct raw_op {
 
 static bool read_region(ir_reader *ir, bc_cursor *c, mlir_region *region);
 
-// --- attributes ------------------------------------------------------------------------------------------------------
+// --- attributes -----------------------------------------------------------------------------------------------------
 
 static bool add_dictionary(ir_reader *ir, raw_op *raw, const mlir_attr *dict, size_t pos) {
   if (!dict) return false;
@@ -58,6 +58,7 @@ static bool read_listed_properties(ir_reader *ir, raw_op *raw, bc_cursor *c, con
     strv_split(rest, ' ', &word, &tail);
     rest = tail;
     bool optional = word.data[0] == '?', present = true;
+    if (optional && bc_left(c) == 0) break;  // an attribute that this writer did not know yet
     if (optional || has_letters) word = strv_drop(word, 1);
     size_t pos = c->pos;
     uint64_t index = optional ? bc_flagged(r, c, &present) : bc_varint(r, c);
@@ -72,7 +73,8 @@ static bool read_listed_properties(ir_reader *ir, raw_op *raw, bc_cursor *c, con
 
 static bool read_properties(ir_reader *ir, raw_op *raw, bc_cursor *c) {
   bc_reader *r = ir->r;
-  if (r->version < 5) return bc_fail(r, c->pos, "properties in bytecode of version %llu", (unsigned long long)r->version);
+  if (r->version < 5)
+    return bc_fail(r, c->pos, "properties in bytecode of version %llu", (unsigned long long)r->version);
   uint32_t i = bc_index(r, c, r->n_props, "property record");
   if (r->failed) return false;
   bc_cursor record = r->props[i];
@@ -89,7 +91,7 @@ static bool read_properties(ir_reader *ir, raw_op *raw, bc_cursor *c) {
   return read_listed_properties(ir, raw, &record, list, false);
 }
 
-// --- operations ------------------------------------------------------------------------------------------------------
+// --- operations -----------------------------------------------------------------------------------------------------
 
 static void skip_use_list(bc_reader *r, bc_cursor *c, uint32_t n_values) {
   uint64_t n = n_values > 1 ? bc_varint(r, c) : 1;
@@ -256,7 +258,7 @@ static mlir_op *read_op(ir_reader *ir, bc_cursor *c, numbering *n, mlir_block *b
   return r->failed ? NULL : op;
 }
 
-// --- regions -----------------------------------------------------------------------------------------------------------
+// --- regions --------------------------------------------------------------------------------------------------------
 
 static bool read_block_args(ir_reader *ir, bc_cursor *c, numbering *n, mlir_block *block) {
   bc_reader *r = ir->r;

@@ -9,7 +9,7 @@ typedef enum default_kind {
   IS_FALSE,
   IS_INT,       // a number equal to `value`
   IS_KEYWORD,   // an enumeration's `keyword`
-  ALL_INT,      // a list or tensor of numbers that all equal `value`
+  ALL_INT,      // a list or tensor of numbers, not empty, that all equal `value`
   ALL_KEYWORD,  // an array of enumerations that are all `keyword`
   ALL_EMPTY,    // an array whose items are all empty
 } default_kind;
@@ -101,7 +101,7 @@ static bool all_int(const mlir_attr *a, int64_t value) {
   const mlir_type *e = a->kind == MLIR_ATTR_DENSE ? a->type->element : a->type;
   if (!e || e->kind != MLIR_TYPE_INTEGER) return false;
   size_t size = e->width == 1 ? 1 : 8;
-  if (e->width != 1 && e->width != 64) return false;
+  if ((e->width != 1 && e->width != 64) || a->data_size == 0) return false;  // an empty list is kept, as StableHLO does
   for (size_t i = 0; i + size <= a->data_size; i += size) {
     int64_t v = 0;
     memcpy(&v, (const char *)a->data + i, size);

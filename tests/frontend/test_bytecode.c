@@ -4,7 +4,7 @@
 #include "frontend/mlir.h"
 #include "tests/harness.h"
 
-// --- reading ---------------------------------------------------------------------------------------------------------
+// --- reading --------------------------------------------------------------------------------------------------------
 
 static arena *memory;
 static mlir_module *module;
@@ -169,7 +169,7 @@ START_TEST(future_version) {
 }
 END_TEST
 
-// --- a tiny writer ---------------------------------------------------------------------------------------------------
+// --- a tiny writer --------------------------------------------------------------------------------------------------
 
 enum { MAX_ENTRIES = 6000 };
 
@@ -426,7 +426,8 @@ START_TEST(long_locations) {
   int name = add_varints(im, false, true, VARINTS(2, 4));
   int leaf = add_varints(im, false, true, VARINTS(11, (uint64_t)name, 7, 3));
   int first = im->n_attrs;
-  for (uint64_t i = 0; i < 5000; i++) add_varints(im, false, true, VARINTS(10, (uint64_t)leaf, (uint64_t)im->n_attrs + 1));
+  for (uint64_t i = 0; i < 5000; i++)
+    add_varints(im, false, true, VARINTS(10, (uint64_t)leaf, (uint64_t)im->n_attrs + 1));
   add_varints(im, false, true, VARINTS(14, (uint64_t)name, (uint64_t)leaf));
   ASSERT_OK(read_image(im, name, first));
   const mlir_op *op = module->op->regions[0].first->first;
@@ -439,7 +440,7 @@ START_TEST(long_locations) {
 }
 END_TEST
 
-// --- damage ------------------------------------------------------------------------------------------------------------
+// --- damage ---------------------------------------------------------------------------------------------------------
 
 START_TEST(damaged_files) {
   static const char *const names[] = {"vhlo_emit_version_api.1_1_0.mlir.bc",
