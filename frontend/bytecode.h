@@ -214,8 +214,8 @@ const vhlo_op_info *vhlo_op_find(strv name);
 // The VHLO attributes `in` of one operation under StableHLO's names and forms, defaults dropped; *out is the arena's.
 bool bc_upgrade_attrs(bc_reader *r, const vhlo_op_info *info, const mlir_named_attr *in, int n_in, size_t pos,
                       mlir_named_attr **out, int *out_n);
-// Attribute names of a known operation outside VHLO in the order of its property record, "?name" where optional;
-// NULL if the operation is not known.
+// Attribute names of a known operation outside VHLO in the order of its property record, marked as foreign_ops.def
+// says; NULL if the operation is not known.
 const char *bc_foreign_properties(strv name);
 
 #endif

@@ -50,15 +50,30 @@ static bool add_dictionary(ir_reader *ir, raw_op *raw, const mlir_attr *dict, si
   return true;
 }
 
+// Whether the record has just as many references as the list with or without its newer attributes.
+static bool record_fits(bc_cursor c, const uint8_t *data, const char *list, bool with_newer) {
+  int n = 0, have = 0;
+  strv rest = strv_from_cstr(list);
+  while (rest.len > 0) {
+    strv word = rest, tail = {0};
+    strv_split(rest, ' ', &word, &tail);
+    rest = tail;
+    if (word.data[0] != '+' || with_newer) n++;
+  }
+  for (; c.pos < c.end; have++) c.pos += data[c.pos] ? (size_t)__builtin_ctz(data[c.pos]) + 1 : 9;
+  return have == n && c.pos == c.end;
+}
+
 static bool read_listed_properties(ir_reader *ir, raw_op *raw, bc_cursor *c, const char *list, bool has_letters) {
   bc_reader *r = ir->r;
+  bool with_newer = has_letters || record_fits(*c, r->data, list, true) || !record_fits(*c, r->data, list, false);
   strv rest = strv_from_cstr(list);
   while (rest.len > 0 && !r->failed) {
     strv word = rest, tail = {0};
     strv_split(rest, ' ', &word, &tail);
     rest = tail;
-    bool optional = word.data[0] == '?', present = true;
-    if (optional && bc_left(c) == 0) break;  // an attribute that this writer did not know yet
+    bool newer = !has_letters && word.data[0] == '+', optional = newer || word.data[0] == '?', present = true;
+    if (newer && !with_newer) continue;
     if (optional || has_letters) word = strv_drop(word, 1);
     size_t pos = c->pos;
     uint64_t index = optional ? bc_flagged(r, c, &present) : bc_varint(r, c);

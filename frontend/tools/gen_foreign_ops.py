@@ -37,6 +37,9 @@ BY_HAND = {
     'sdy.return': '',
     'sdy.func_data_flow_edge': '',
 }
+# Attributes that older writers did not have.
+NEWER = {('chlo.top_k', 'is_stable'), ('stablehlo.collective_broadcast', 'has_dynamic_root'),
+         ('stablehlo.custom_call', 'result_tilings'), ('stablehlo.dot_general', 'algorithm')}
 # Segment sizes would follow the attributes; such operations are left out.
 SEGMENTS = ('AttrSizedOperandSegments', 'AttrSizedResultSegments')
 ATTRS = ('StableHLO_ChannelHandle', 'StableHLO_ConvDimensionNumbers', 'StableHLO_DotDimensionNumbers',
@@ -65,14 +68,14 @@ def is_attr(kind):
     return 'Attr' in kind or any(a in kind for a in ATTRS)
 
 
-def properties(args):
+def properties(op, args):
     found = []
     args = args.split('ins', 1)[-1]
     for kind, name in re.findall(r'(.*?):\s*\$(\w+)', args, flags=re.S):
         kind = kind.strip(' ,\n')
         if is_attr(kind):
             optional = kind.startswith(('OptionalAttr', 'DefaultValued', 'UnitAttr'))
-            found.append(('' if not optional else '?', name))
+            found.append(('' if not optional else '+' if (op, name) in NEWER else '?', name))
     return ' '.join(o + n for o, n in sorted(found, key=lambda x: x[1]))
 
 
@@ -102,8 +105,8 @@ def ops_of(path, dialect, prefix):
             base = up.group(1) if up else None
         if any(s in head for s in SEGMENTS):
             continue
-        props = properties(own or '')
-        out[dialect + '.' + name.group(1)] = props
+        op = dialect + '.' + name.group(1)
+        out[op] = properties(op, own or '')
     return out
 
 
@@ -114,7 +117,8 @@ def main():
     print('''// SPDX-License-Identifier: Apache-2.0
 // Property records of operations outside VHLO. Written by tools/gen_foreign_ops.py: change that, not this.
 //
-// FOREIGN_OP(name, attributes in serialized order, "?" before those that may be absent)''')
+// FOREIGN_OP(name, attributes in serialized order, "?" before those that may be absent, "+" if older writers also lack
+// their place in the record)''')
     for name in sorted(table):
         line = 'FOREIGN_OP("%s", "%s")' % (name, table[name])
         if len(line) > 118:
