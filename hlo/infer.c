@@ -19,9 +19,9 @@ const char *infer_op_label(hlo_op op, char buffer[64]) {
   const char *name = hlo_op_table[op].stablehlo_name;
   const char *dot = strchr(name, '.');
   if (!name[0]) name = hlo_op_table[op].text_name;
-  else if (dot) name = dot + 1;
+  else if (dot && hlo_op_table[op].family != HLO_FAMILY_CHECK) name = dot + 1;
   int n = 0;
-  for (; name[n] && n < 63; n++) buffer[n] = name[n] == '-' ? '_' : name[n];
+  for (; name[n] && n < 63; n++) buffer[n] = name[n] == '-' || name[n] == '.' ? '_' : name[n];
   buffer[n] = 0;
   return buffer;
 }

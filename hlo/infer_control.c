@@ -205,7 +205,13 @@ INFER(CHECK_EXPECT_EQ_CONST) { return check_pair(f, INFER_ATTRS(f, check_const)-
 INFER(CHECK_EXPECT_ALMOST_EQ) { return check_float_pair(f, infer_in(f, 1)); }
 INFER(CHECK_EXPECT_ALMOST_EQ_CONST) { return check_float_pair(f, INFER_ATTRS(f, check_almost_const)->value->shape); }
 INFER(CHECK_EXPECT_CLOSE) { return check_float_pair(f, infer_in(f, 1)); }
-INFER(CHECK_EQ) { return check_pair(f, infer_in(f, 1)); }
+
+// The one check with a result: whether the operands are equal.
+INFER(CHECK_EQ) {
+  int64_t none = 0;
+  CHECK(check_pair(f, infer_in(f, 1)));
+  return hlo_shape_array(f->shapes, HLO_PRED, 0, &none);
+}
 
 INFER(PRINT) {
   CHECK(infer_array(f, 0, "i1"));

@@ -160,10 +160,11 @@ INFER(SORT) {
 }
 
 INFER(TOP_K) {
-  CHECK(infer_class(f, 0, "R", "i1"));
+  CHECK(infer_array(f, 0, "i1"));
   const hlo_shape *x = infer_in(f, 0);
   int64_t k = INFER_ATTRS(f, top_k)->k;
-  REQUIRE(f, !x->quant, "i1", "operand has type %s; expected one that is not quantized", infer_text(f, x));
+  REQUIRE(f, !x->quant && !hlo_dtype_is_complex(x->dtype), "i1", "operand has type %s; expected pred, integer or float elements",
+          infer_text(f, x));
   REQUIRE(f, x->rank >= 1, "c1", "operand has rank 0; expected at least 1");
   REQUIRE(f, k >= 0 && (infer_is_dynamic(x->dims[x->rank - 1]) || k <= x->dims[x->rank - 1]), "c2",
           "k is %lld; expected one in [0, %s], the last dimension's size", (long long)k, infer_text_dim(f, x->dims[x->rank - 1]));
