@@ -233,10 +233,26 @@ kernel *kernel_clone(const kernel *k, arena *a) {
   return copy;
 }
 
-void kernel_replace_uses_in(kernel_block *b, kernel_value *const *map) {
+void kernel_rewrite_set(kernel_rewrite *r, const kernel_value *old, kernel_value *replacement) {
+  if (old->id >= r->cap) {
+    int cap = old->id * 2 + 64;
+    r->map = heap_realloc(r->map, sizeof *r->map * (size_t)cap);
+    memset(r->map + r->cap, 0, sizeof *r->map * (size_t)(cap - r->cap));
+    r->cap = cap;
+  }
+  r->map[old->id] = replacement;
+}
+
+static void rewrite_block(const kernel_rewrite *r, kernel_block *b) {
   for (kernel_instr *i = b->first; i; i = i->next) {
     for (int o = 0; o < i->n_operands; o++)
-      while (map[i->operands[o]->id]) i->operands[o] = map[i->operands[o]->id];
-    for (int n = 0; n < i->n_blocks; n++) kernel_replace_uses_in(i->blocks[n], map);
+      while (i->operands[o]->id < r->cap && r->map[i->operands[o]->id]) i->operands[o] = r->map[i->operands[o]->id];
+    for (int n = 0; n < i->n_blocks; n++) rewrite_block(r, i->blocks[n]);
   }
+}
+
+void kernel_rewrite_apply(kernel_rewrite *r, kernel *k) {
+  if (r->map) rewrite_block(r, k->body);
+  free(r->map);
+  *r = (kernel_rewrite){0};
 }

@@ -17,7 +17,13 @@ void kernel_instr_unlink(kernel_instr *i);
 // Deep copy of i (not inserted). map[old value id] = new value (NULL: keep the operand); sized for old ids; updated.
 kernel_instr *kernel_instr_copy(kernel *k, const kernel_instr *i, kernel_value **map);
 kernel_block *kernel_block_copy(kernel *k, const kernel_block *b, kernel_instr *parent, kernel_value **map);
-// Operands v with map[v->id] become map[v->id], repeatedly. map has k->next_id entries.
-void kernel_replace_uses_in(kernel_block *b, kernel_value *const *map);
+
+// Replacements of values, applied to all operands at once at the end of a pass. Zero-initialise; grows as needed.
+typedef struct kernel_rewrite {
+  kernel_value **map;  // old id -> new value, NULL: unchanged
+  int cap;
+} kernel_rewrite;
+void kernel_rewrite_set(kernel_rewrite *r, const kernel_value *old, kernel_value *replacement);
+void kernel_rewrite_apply(kernel_rewrite *r, kernel *k);  // replacements of replacements are followed; frees the map
 
 #endif
