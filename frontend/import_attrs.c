@@ -317,7 +317,7 @@ static bool list_or(import_ctx *c, const mlir_op *op, const char *name, int n, i
 }
 
 static bool window(import_ctx *c, const mlir_op *op, int n, const int64_t *sizes, bool conv, hlo_window *out) {
-  const int64_t *stride, *pad, *base, *dilation, *reversal;
+  const int64_t *stride = NULL, *pad = NULL, *base = NULL, *dilation = NULL, *reversal = NULL;
   if (!list_or(c, op, "window_strides", n, 1, &stride) || !list_or(c, op, "padding", 2 * n, 0, &pad) ||
       !list_or(c, op, conv ? "lhs_dilation" : "base_dilations", n, 1, &base) ||
       !list_or(c, op, conv ? "rhs_dilation" : "window_dilations", n, 1, &dilation) ||
@@ -355,7 +355,7 @@ static bool convolution(import_ctx *c, const mlir_op *op, hlo_attrs_convolution 
 
 static bool slice(import_ctx *c, const mlir_op *op, hlo_slice *out) {
   hlo_i64s start, limit;
-  const int64_t *stride;
+  const int64_t *stride = NULL;
   if (!import_named_i64s(c, op, "start_indices", true, &start) || !import_named_i64s(c, op, "limit_indices", true, &limit))
     return false;
   if (limit.n != start.n)
@@ -367,7 +367,7 @@ static bool slice(import_ctx *c, const mlir_op *op, hlo_slice *out) {
 
 static bool padding(import_ctx *c, const mlir_op *op, hlo_padding *out) {
   hlo_i64s low;
-  const int64_t *high, *interior;
+  const int64_t *high = NULL, *interior = NULL;
   if (!import_named_i64s(c, op, "edge_padding_low", true, &low) ||
       !list_or(c, op, "edge_padding_high", low.n, 0, &high) || !list_or(c, op, "interior_padding", low.n, 0, &interior))
     return false;

@@ -148,7 +148,7 @@ static fact *emit(frame *f, const hlo_instr *old, hlo_op op, const hlo_shape *de
 static const hlo_shape *declared_shape(frame *f, const hlo_instr *old, fact *const *in) {
   const hlo_shape *s = old->shape;
   if (!hlo_shape_is_array(s) || hlo_shape_is_static(s)) return s;
-  int n;
+  int n = 0;
   const int64_t *dims = NULL;
   if (old->op == HLO_OP_RNG && (dims = ints(f->r, in[2], &n)) && n == s->rank) {
     return hlo_shape_with_dims(f->r->module->shapes, s, s->rank, dims);
@@ -188,7 +188,7 @@ static fact *refine_size(frame *f, const hlo_instr *old, fact *const *in) {
 }
 
 static fact *refine_slice(frame *f, const hlo_instr *old, fact *const *in) {
-  int n[3];
+  int n[3] = {0};
   const int64_t *start = ints(f->r, in[1], &n[0]), *limit = ints(f->r, in[2], &n[1]), *stride = ints(f->r, in[3], &n[2]);
   if (!start || !limit || !stride) return NULL;
   hlo_attrs_slice *a = hlo_attrs_create(f->r->arena, HLO_ATTR_LIST_slice);
@@ -197,7 +197,7 @@ static fact *refine_slice(frame *f, const hlo_instr *old, fact *const *in) {
 }
 
 static fact *refine_pad(frame *f, const hlo_instr *old, fact *const *in) {
-  int n;
+  int n = 0;
   const int64_t *low = ints(f->r, in[2], &n), *high = ints(f->r, in[3], &n), *interior = ints(f->r, in[4], &n);
   if (!low || !high || !interior) return NULL;
   hlo_padding_dim *dims = ARENA_ARRAY(f->r->arena, hlo_padding_dim, n);
@@ -208,7 +208,7 @@ static fact *refine_pad(frame *f, const hlo_instr *old, fact *const *in) {
 }
 
 static fact *refine_gather(frame *f, const hlo_instr *old, fact *const *in) {
-  int n;
+  int n = 0;
   const int64_t *sizes = ints(f->r, in[2], &n);
   if (!sizes) return NULL;
   hlo_attrs_gather *a = hlo_attrs_create(f->r->arena, HLO_ATTR_LIST_gather);
@@ -219,7 +219,7 @@ static fact *refine_gather(frame *f, const hlo_instr *old, fact *const *in) {
 }
 
 static fact *refine_conv(frame *f, const hlo_instr *old, fact *const *in) {
-  int n;
+  int n = 0;
   const int64_t *pad = ints(f->r, in[2], &n);
   hlo_attrs_convolution *a = hlo_attrs_clone(f->r->arena, HLO_ATTR_LIST_convolution, old->attrs);
   if (!pad || n != 2 * a->window.n) return NULL;
@@ -235,7 +235,7 @@ static fact *refine_conv(frame *f, const hlo_instr *old, fact *const *in) {
 }
 
 static fact *refine_set_size(frame *f, const hlo_instr *old, fact *const *in) {
-  int n;
+  int n = 0;
   const int64_t *size = ints(f->r, in[1], &n);
   int64_t d = HLO_ATTRS(old, dimension)->dimension;
   if (!size || in[0]->shape->dims[d] != size[0]) return NULL;
@@ -244,7 +244,7 @@ static fact *refine_set_size(frame *f, const hlo_instr *old, fact *const *in) {
 
 // A known static form, or NULL (without a report) if something is not known.
 static fact *refine_dynamic(frame *f, const hlo_instr *old, fact *const *in) {
-  int n;
+  int n = 0;
   const int64_t *dims;
   refiner *r = f->r;
   switch (old->op) {

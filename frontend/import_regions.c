@@ -96,7 +96,7 @@ static bool scope_body(import_ctx *c, import_scope *s, const mlir_block *b, impo
 }
 
 hlo_computation *import_region(import_ctx *c, import_scope *outer, const mlir_op *op, int region) {
-  const mlir_block *b;
+  const mlir_block *b = NULL;
   import_scope s;
   import_values results = {0};
   if (!region_block(c, op, region, &b)) return NULL;
@@ -113,7 +113,7 @@ hlo_computation *import_region(import_ctx *c, import_scope *outer, const mlir_op
 }
 
 bool import_inline_region(import_ctx *c, import_scope *s, const mlir_op *op) {
-  const mlir_block *b;
+  const mlir_block *b = NULL;
   if (!region_block(c, op, 0, &b)) return false;
   hlo_instr **operands = import_operands(c, s, op);
   if (!operands) return false;
@@ -187,7 +187,7 @@ static hlo_computation *while_region(import_ctx *c, import_scope *outer, const m
 }
 
 bool import_while(import_ctx *c, import_scope *s, const mlir_op *op) {
-  const mlir_block *cond, *body;
+  const mlir_block *cond = NULL, *body = NULL;
   captures caps = {0};
   u64map seen = {0};
   import_values carried = {0};
@@ -229,7 +229,7 @@ bool import_while(import_ctx *c, import_scope *s, const mlir_op *op) {
 
 static bool branch(import_ctx *c, import_scope *outer, const mlir_op *op, int region, hlo_instr **out_operand,
                    hlo_computation **out_called) {
-  const mlir_block *b;
+  const mlir_block *b = NULL;
   captures caps = {0};
   u64map seen = {0};
   import_values values = {0}, results = {0};
