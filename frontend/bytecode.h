@@ -189,6 +189,7 @@ const mlir_type *bc_asm_type(bc_reader *r, strv text);
 const mlir_attr *bc_vhlo_attr(bc_reader *r, bc_cursor *c);     // bytecode_vhlo.c
 const mlir_type *bc_vhlo_type(bc_reader *r, bc_cursor *c);
 const mlir_attr *bc_stablehlo_attr(bc_reader *r, bc_cursor *c);  // bytecode_stablehlo.c
+const mlir_attr *bc_stablehlo_attr_body(bc_reader *r, bc_cursor *c, uint64_t code, size_t pos);  // behind the code
 const mlir_type *bc_stablehlo_type(bc_reader *r, bc_cursor *c);
 const mlir_attr *bc_chlo_attr(bc_reader *r, bc_cursor *c);
 const mlir_attr *bc_sdy_attr(bc_reader *r, bc_cursor *c);      // bytecode_sdy.c

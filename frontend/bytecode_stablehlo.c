@@ -121,14 +121,11 @@ static const char *const alias_names[] = {"output_tuple_indices", "operand_index
 static const char *const bounds_names[] = {"bounds"};
 static const char *const sub_axis_names[] = {"pre_size", "size"};
 
-const mlir_attr *bc_stablehlo_attr(bc_reader *r, bc_cursor *c) {
+const mlir_attr *bc_stablehlo_attr_body(bc_reader *r, bc_cursor *c, uint64_t code, size_t pos) {
   static const int8_t enum_of[] = {[2] = BC_ENUM_COMPARISON_DIRECTION + 1, [3] = BC_ENUM_COMPARISON_TYPE + 1,
                                    [6] = BC_ENUM_FFT_TYPE + 1, [8] = BC_ENUM_PRECISION + 1,
                                    [9] = BC_ENUM_RNG_ALGORITHM + 1, [10] = BC_ENUM_RNG_DISTRIBUTION + 1,
                                    [12] = BC_ENUM_TRANSPOSE + 1, [16] = BC_ENUM_RESULT_ACCURACY_MODE + 1};
-  size_t pos = c->pos;
-  uint64_t code = bc_varint(r, c);
-  if (r->failed) return NULL;
   if (code < sizeof enum_of && enum_of[code])
     return bc_read_enum(r, c, (bc_enum)(enum_of[code] - 1), STRV("stablehlo"));
   switch (code) {
@@ -163,6 +160,12 @@ const mlir_attr *bc_stablehlo_attr(bc_reader *r, bc_cursor *c) {
       bc_unimplemented(r, pos, "stablehlo attribute code %llu is not known", (unsigned long long)code);
       return NULL;
   }
+}
+
+const mlir_attr *bc_stablehlo_attr(bc_reader *r, bc_cursor *c) {
+  size_t pos = c->pos;
+  uint64_t code = bc_varint(r, c);
+  return r->failed ? NULL : bc_stablehlo_attr_body(r, c, code, pos);
 }
 
 const mlir_type *bc_stablehlo_type(bc_reader *r, bc_cursor *c) {

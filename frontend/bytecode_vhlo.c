@@ -8,48 +8,12 @@
 
 // --- attributes -----------------------------------------------------------------------------------------------------
 
-static const mlir_attr *alias_attr(bc_reader *r, bc_cursor *c) {
-  int32_t n_out = 0, n_in = 0;
-  const int64_t *out = bc_svarint_list(r, c, &n_out);
-  int64_t operand = bc_svarint(r, c);
-  const int64_t *in = bc_svarint_list(r, c, &n_in);
-  if (r->failed) return NULL;
-  mlir_attr *a = bc_new_struct(r, "output_operand_alias", 3);
-  bc_put(a, "output_tuple_indices", bc_new_i64_array(r, out, n_out));
-  bc_put(a, "operand_index", bc_new_i64(r, operand));
-  bc_put(a, "operand_tuple_indices", bc_new_i64_array(r, in, n_in));
-  return a;
-}
-
-static const mlir_attr *accuracy_attr(bc_reader *r, bc_cursor *c) {
-  const mlir_type *f64 = bc_float_type(r, STRV("f64"));
-  mlir_attr *a = bc_new_struct(r, "result_accuracy", 4);
-  bc_put(a, "atol", bc_new_float(r, f64, bc_apint(r, c, 64), c->pos));
-  bc_put(a, "rtol", bc_new_float(r, f64, bc_apint(r, c, 64), c->pos));
-  bc_put(a, "ulps", bc_new_i64(r, bc_svarint(r, c)));
-  bc_put(a, "mode", bc_attr_ref(r, c));
-  return a;
-}
-
-static const mlir_attr *bounds_attr(bc_reader *r, bc_cursor *c) {
-  int32_t n = 0;
-  const int64_t *bounds = bc_svarint_list(r, c, &n);
-  if (r->failed) return NULL;
-  mlir_attr *a = bc_new_struct(r, "bounds", 1);
-  bc_put(a, "bounds", bc_new_i64_array(r, bounds, n));
-  return a;
-}
-
-// Codes 21 to 25: meshes as replica groups. A string in place of the mesh is a symbol.
+// Codes 22 to 25: meshes as replica groups. A string in place of the mesh is a symbol.
 static const mlir_attr *mesh_attr(bc_reader *r, bc_cursor *c, uint64_t code) {
-  static const char *const mnemonics[] = {"sub_axis_info", "axis_ref", "replica_group_mesh_axes", "mesh_axis", "mesh"};
-  mlir_attr *a = bc_new_struct(r, mnemonics[code - 21], 2);
+  static const char *const mnemonics[] = {"axis_ref", "replica_group_mesh_axes", "mesh_axis", "mesh"};
+  mlir_attr *a = bc_new_struct(r, mnemonics[code - 22], 2);
   const mlir_attr *m = NULL;
   switch (code) {
-    case 21:
-      bc_put(a, "pre_size", bc_new_i64(r, bc_svarint(r, c)));
-      bc_put(a, "size", bc_new_i64(r, bc_svarint(r, c)));
-      break;
     case 22:
       bc_put(a, "name", bc_attr_ref(r, c));
       if (bc_varint(r, c)) bc_put(a, "sub_axis_info", bc_attr_ref(r, c));
@@ -74,27 +38,25 @@ static const mlir_attr *mesh_attr(bc_reader *r, bc_cursor *c, uint64_t code) {
 }
 
 const mlir_attr *bc_vhlo_attr(bc_reader *r, bc_cursor *c) {
-  static const int8_t enum_of[] = {
-      [3] = BC_ENUM_COMPARISON_DIRECTION + 1, [4] = BC_ENUM_COMPARISON_TYPE + 1, [5] = BC_ENUM_API_VERSION + 1,
-      [7] = BC_ENUM_FFT_TYPE + 1,             [11] = BC_ENUM_PRECISION + 1,      [12] = BC_ENUM_RNG_ALGORITHM + 1,
-      [13] = BC_ENUM_RNG_DISTRIBUTION + 1,    [16] = BC_ENUM_TRANSPOSE + 1, [19] = BC_ENUM_RESULT_ACCURACY_MODE + 1};
+  // Those that native StableHLO encodes in the same way, by its codes.
+  static const uint8_t native[] = {[3] = 2, [4] = 3, [7] = 6, [10] = 14, [11] = 8, [12] = 9, [13] = 10, [16] = 12,
+                                   [18] = 13, [19] = 16, [20] = 17, [21] = 19};
   size_t pos = c->pos;
   uint64_t code = bc_varint(r, c);
   if (r->failed) return NULL;
-  if (code < sizeof enum_of && enum_of[code])
-    return bc_read_enum(r, c, (bc_enum)(enum_of[code] - 1), STRV("stablehlo"));
+  if (code < sizeof native && native[code]) return bc_stablehlo_attr_body(r, c, native[code], pos);
   switch (code) {
     case 1:
       return bc_read_array(r, c);
     case 2:
       return bc_new_bool(r, bc_index(r, c, 2, "truth value"));
+    case 5:
+      return bc_read_enum(r, c, BC_ENUM_API_VERSION, STRV("stablehlo"));
     case 6:
       return bc_read_dict(r, c);
     case 8:
     case 9:
       return bc_read_number(r, c, code == 8);
-    case 10:
-      return alias_attr(r, c);
     case 14:
       return bc_new_string(r, MLIR_ATTR_STRING, bc_string(r, c));
     case 15:
@@ -104,11 +66,6 @@ const mlir_attr *bc_vhlo_attr(bc_reader *r, bc_cursor *c) {
       a->type = bc_type_ref(r, c);
       return a;
     }
-    case 18:
-      return bounds_attr(r, c);
-    case 20:
-      return accuracy_attr(r, c);
-    case 21:
     case 22:
     case 23:
     case 24:

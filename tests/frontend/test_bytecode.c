@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bytecode reader on small artifacts of StableHLO's own tests (tests/data/bytecode), on files put together here by
 // a tiny writer, and on damaged ones. Expected values are those of the text that the artifacts were made from.
+#include "frontend/defaults.h"
 #include "frontend/mlir.h"
 #include "tests/harness.h"
 
@@ -167,6 +168,36 @@ START_TEST(future_version) {
                "file.bc: byte 125: operation vhlo.constant_v99 is not known (the file is for StableHLO 2.0.0");
   unload();
 }
+END_TEST
+
+static void check_twin(const char *name, const char *text_name) {
+  char *text = NULL, path[1024];
+  size_t text_size = 0;
+  load(name);
+  snprintf(path, sizeof path, "%s/tests/data/bytecode/%s", LEMNOS_SOURCE_ROOT, text_name);
+  ASSERT_OK(io_read_file(path, &text, &text_size));
+  ASSERT_OK(read_bytes(file_data, file_size));
+  diag_sink sink;
+  diag_sink_init(&sink, memory);
+  mlir_module *twin = NULL;
+  ASSERT_OK(mlir_parse_text(memory, STRV("twin"), (strv){text, text_size}, &sink, &twin));
+  mlir_module_drop_defaults(twin);
+  const char *why = "";
+  ck_assert_msg(mlir_equal(module, twin, &why), "%s: %s", name, why);
+  diag_sink_deinit(&sink);
+  heap_aligned_free(text);
+  unload();
+}
+
+// Without VHLO: native attributes, property records, resources, most builtin types and attributes.
+START_TEST(native_bytecode) {
+  check_twin("native.v2.mlir.bc", "native.mlir");
+  check_twin("native.v6.mlir.bc", "native.mlir");
+}
+END_TEST
+
+// VHLO with casts to and from operations of other dialects, one of them unregistered.
+START_TEST(mixed_dialects) { check_twin("mixed.mlir.bc", "mixed.mlir"); }
 END_TEST
 
 // --- a tiny writer --------------------------------------------------------------------------------------------------
@@ -473,5 +504,5 @@ START_TEST(damaged_files) {
 }
 END_TEST
 
-HARNESS_MAIN("bytecode", one_addition, oldest_version, newest_version, future_version, payloads, numbers,
-             cycles_and_depth, long_locations, damaged_files)
+HARNESS_MAIN("bytecode", one_addition, oldest_version, newest_version, future_version, native_bytecode,
+             mixed_dialects, payloads, numbers, cycles_and_depth, long_locations, damaged_files)
