@@ -112,6 +112,16 @@ static const hlo_shape *reduced(infer *f, int n, const char *label, const char *
   return infer_one_or_tuple(f, n, results);
 }
 
+// Number of data operands. With a dynamic root the last operand holds a root for each of the others.
+static int data_count(infer *f, bool dynamic_root, const char *label) {
+  if (!dynamic_root) return f->n;
+  REQUIRE(f, f->n >= 2, label, "%d operands with a dynamic root; expected at least 2", f->n);
+  const hlo_shape *root = infer_in(f, f->n - 1);
+  REQUIRE(f, root->dtype == HLO_S32 && root->rank == 1 && infer_size_ok(root->dims[0], f->n - 1), label,
+          "the root operand has type %s; expected s32[%d]", infer_text(f, root), f->n - 1);
+  return f->n - 1;
+}
+
 INFER(ALL_REDUCE) {
   static const group_labels labels = {"c1", "c3"};
   const hlo_attrs_all_reduce *a = INFER_ATTRS(f, all_reduce);
@@ -125,7 +135,9 @@ INFER(COLLECTIVE_REDUCE) {
   const hlo_attrs_all_reduce *a = INFER_ATTRS(f, all_reduce);
   CHECK(check_groups(f, &a->replica_groups, true, false, &labels));
   CHECK(check_channel(f, a->use_global_device_ids, a->channel_id, &a->replica_groups, "i3"));
-  return reduced(f, f->n, "c4", "c3");
+  int n = data_count(f, a->has_dynamic_root, "c3");
+  CHECK(n);
+  return reduced(f, n, "c4", "c3");
 }
 
 INFER(REDUCE_SCATTER) {
@@ -166,7 +178,7 @@ INFER(ALL_TO_ALL) {
   CHECK(data_operands(f, f->n));
   REQUIRE(f, count > 0, "c4", "split_count is %lld; expected > 0", count);
   CHECK(check_groups(f, &a->replica_groups, false, true, &labels));
-  REQUIRE(f, a->replica_groups.cols == count || a->replica_groups.rows == 0, "c8",
+  REQUIRE(f, a->replica_groups.cols == count && a->replica_groups.rows > 0, "c8",
           "replica groups have %d members; expected split_count %lld", a->replica_groups.cols, count);
   for (int i = 0; i < f->n; i++) {
     const hlo_shape *x = infer_in(f, i);
@@ -192,18 +204,21 @@ INFER(ALL_TO_ALL) {
   return infer_one_or_tuple(f, f->n, results);
 }
 
-static const hlo_shape *operands_as_results(infer *f, const char *label) {
-  const hlo_shape **results = ARENA_ARRAY(f->arena, const hlo_shape *, f->n);
-  CHECK(data_operands(f, f->n));
-  for (int i = 0; i < f->n; i++) results[i] = infer_in(f, i);
+static const hlo_shape *operands_as_results(infer *f, int n, const char *label) {
+  const hlo_shape **results = ARENA_ARRAY(f->arena, const hlo_shape *, n);
+  CHECK(data_operands(f, n));
+  for (int i = 0; i < n; i++) results[i] = infer_in(f, i);
   f->result_label = label;
-  return infer_one_or_tuple(f, f->n, results);
+  return infer_one_or_tuple(f, n, results);
 }
 
 INFER(COLLECTIVE_BROADCAST) {
   static const group_labels labels = {"c1", "c2"};
-  CHECK(check_groups(f, &INFER_ATTRS(f, collective_broadcast)->replica_groups, false, false, &labels));
-  return operands_as_results(f, "c3");
+  const hlo_attrs_collective_broadcast *a = INFER_ATTRS(f, collective_broadcast);
+  CHECK(check_groups(f, &a->replica_groups, false, false, &labels));
+  int n = data_count(f, a->has_dynamic_root, "c4");
+  CHECK(n);
+  return operands_as_results(f, n, a->has_dynamic_root ? "c4" : "c3");
 }
 
 INFER(COLLECTIVE_PERMUTE) {
@@ -219,7 +234,7 @@ INFER(COLLECTIVE_PERMUTE) {
               (long long)p[2 * i + 1], k, i);
     }
   }
-  return operands_as_results(f, "c5");
+  return operands_as_results(f, f->n, "c5");
 }
 
 static const hlo_shape *id(infer *f) {

@@ -10,7 +10,9 @@ static bool size_list(infer *f, int i, int rank, const char *type_label, const c
   CHECK(infer_class(f, i, "I", type_label));
   const hlo_shape *s = infer_in(f, i);
   REQUIRE(f, s->rank == 1 && !s->quant, type_label, "operand %d has type %s; expected one dimension", i, infer_text(f, s));
-  REQUIRE(f, rank < 0 || infer_size_ok(s->dims[0], rank), size_label, "operand %d has %s entries; expected %d", i,
+  REQUIRE(f, !infer_is_dynamic(s->dims[0]), type_label, "operand %d has type %s; expected a static number of entries", i,
+          infer_text(f, s));
+  REQUIRE(f, rank < 0 || s->dims[0] == rank, size_label, "operand %d has %s entries; expected %d", i,
           infer_text_dim(f, s->dims[0]), rank);
   return true;
 }

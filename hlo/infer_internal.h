@@ -84,6 +84,7 @@ bool infer_class_has(const char *type_class, hlo_dtype t);
 bool infer_not_per_axis(infer *f, int i, const char *label);
 bool infer_need_declared(infer *f);  // array or not, but given
 bool infer_need_declared_array(infer *f);
+bool infer_need_declared_bounded(infer *f);  // array whose sizes are static or bounded
 // Values of an integer constant operand of rank 0 or 1; false if it is not one, or longer than max.
 bool infer_constant(const infer *f, int i, int64_t *out, int max, int *out_n);
 

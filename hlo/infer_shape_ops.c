@@ -102,7 +102,7 @@ bool infer_broadcast(infer *f, hlo_i64s map) {
 
 INFER(BROADCAST_IN_DIM) {
   CHECK(infer_array(f, 0, "i1"));
-  CHECK(infer_need_declared_array(f));
+  CHECK(infer_need_declared_bounded(f));
   CHECK(infer_broadcast(f, INFER_ATTRS(f, broadcast)->dimensions));
   return f->declared;
 }
@@ -137,7 +137,7 @@ bool infer_reshape(infer *f) {
 
 INFER(RESHAPE) {
   CHECK(infer_array(f, 0, "i1"));
-  CHECK(infer_need_declared_array(f));
+  CHECK(infer_need_declared_bounded(f));
   CHECK(infer_reshape(f));
   return f->declared;
 }

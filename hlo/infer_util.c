@@ -91,6 +91,16 @@ bool infer_in_range(hlo_i64s l, int64_t end) {
 
 // --- shapes in general ------------------------------------------------------------------------------------------------
 
+// Least and greatest normal number of a floating-point type; of those that are no usual expressed types, double's.
+static void scale_range(hlo_dtype t, double *least, double *most) {
+  switch (t) {
+    case HLO_F16: *least = 0x1p-14, *most = 65504; break;
+    case HLO_BF16: *least = 0x1p-126, *most = 0x1.fep127; break;
+    case HLO_F32: *least = 0x1p-126, *most = 0x1.fffffep127; break;
+    default: *least = 0x1p-1022, *most = 0x1.fffffffffffffp1023; break;
+  }
+}
+
 static bool check_quant(infer *f, const char *label, const hlo_shape *s) {
   const hlo_quant *q = s->quant;
   REQUIRE(f, hlo_dtype_is_integer(s->dtype), label, "quantized storage type is %s; expected an integer type",
@@ -105,13 +115,17 @@ static bool check_quant(infer *f, const char *label, const hlo_shape *s) {
           (long long)q->storage_min, (long long)q->storage_max, (long long)bottom, (long long)top);
   REQUIRE(f, q->axis >= -1 && q->axis < s->rank, label, "quantized_type_c12: quantization dimension %d, rank %d", q->axis,
           s->rank);
+  double least, most;
+  scale_range(q->expressed, &least, &most);
   int64_t want = q->axis < 0 ? 1 : s->dims[q->axis];
   REQUIRE(f, q->n_scales >= 0 && (infer_is_dynamic(want) || q->n_scales == want), label,
           "%s: %d scales; expected %s", q->axis < 0 ? "quantized_type_c10" : "quantized_type_c13", q->n_scales,
           infer_text_dim(f, want));
   for (int i = 0; i < q->n_scales; i++) {
-    REQUIRE(f, q->scales[i] > 0 && q->scales[i] <= 1.7976931348623157e308, label,
-            "quantized_type_c5: scale %d is %g; expected a positive finite one", i, q->scales[i]);
+    REQUIRE(f, q->scales[i] > 0, label, "quantized_type_c5: scale %d is %g; expected a positive one", i, q->scales[i]);
+    REQUIRE(f, q->scales[i] >= least && q->scales[i] <= most, label,
+            "quantized_type_c4: scale %d is %g; expected a normal number of type %s, %g to %g", i, q->scales[i],
+            hlo_dtype_table[q->expressed].hlo_name, least, most);
     REQUIRE(f, q->zero_points[i] >= q->storage_min && q->zero_points[i] <= q->storage_max, label,
             "quantized_type_c7: zero point %d is %lld; expected one in %lld..%lld", i, (long long)q->zero_points[i],
             (long long)q->storage_min, (long long)q->storage_max);
@@ -218,6 +232,14 @@ bool infer_need_declared_array(infer *f) {
   CHECK(infer_need_declared(f));
   REQUIRE(f, hlo_shape_is_array(f->declared), "result", "the result has type %s; expected an array",
           infer_text(f, f->declared));
+  return true;
+}
+
+bool infer_need_declared_bounded(infer *f) {
+  CHECK(infer_need_declared_array(f));
+  for (int i = 0; i < f->declared->rank; i++)
+    REQUIRE(f, !infer_is_dynamic(f->declared->dims[i]) || !infer_is_dynamic(infer_bound(f->declared, i)), "result",
+            "the result has type %s; expected static or bounded sizes", infer_text(f, f->declared));
   return true;
 }
 
@@ -435,7 +457,7 @@ int infer_result_count(const hlo_computation *c) {
 
 const hlo_shape *infer_result(const hlo_computation *c, int j, int n) {
   const hlo_shape *s = c->root->shape;
-  if (n == 1 && !hlo_shape_is_tuple(s)) return s;
+  if (n == 1) return hlo_shape_is_tuple(s) ? NULL : s;
   return hlo_shape_is_tuple(s) && j < s->n_elements ? s->elements[j] : NULL;
 }
 
