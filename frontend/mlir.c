@@ -27,8 +27,8 @@ static bool quant_equal(const mlir_quant *a, const mlir_quant *b);
 
 static bool type_equal(const mlir_type *a, const mlir_type *b) {
   if (a == b) return true;
-  if (!a || !b || a->kind != b->kind || a->width != b->width || a->signedness != b->signedness ||
-      a->rank != b->rank || a->n_types != b->n_types || a->n_inputs != b->n_inputs || !strv_eq(a->name, b->name))
+  if (!a || !b || a->kind != b->kind || a->width != b->width || a->signedness != b->signedness || a->rank != b->rank ||
+      a->n_types != b->n_types || a->n_inputs != b->n_inputs || !strv_eq(a->name, b->name))
     return false;
   if (a->rank > 0 && memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims) != 0) return false;
   if (!type_equal(a->element, b->element)) return false;
@@ -160,8 +160,7 @@ const mlir_type *mlir_type_unique(struct mlir_type_table *t, const mlir_type *pr
 
 // --- operations --------------------------------------------------------------------------------------------------
 
-mlir_op *mlir_op_create(arena *a, strv name, const loc *l, int n_operands, int n_results, int n_attrs,
-                        int n_regions) {
+mlir_op *mlir_op_create(arena *a, strv name, const loc *l, int n_operands, int n_results, int n_attrs, int n_regions) {
   mlir_op *op = ARENA_NEW(a, mlir_op);
   op->name = name;
   op->loc = l;
@@ -217,8 +216,8 @@ static bool differ(equal_ctx *c, const mlir_op *op, const char *what) {
   if (!c->why) {
     strbuf where = {0};
     loc_print(&where, op->loc);
-    c->why = arena_printf(c->arena, STRV_FMT " at " STRV_FMT ": %s", STRV_ARG(op->name),
-                          STRV_ARG(strbuf_view(&where)), what);
+    c->why = arena_printf(c->arena, STRV_FMT " at " STRV_FMT ": %s", STRV_ARG(op->name), STRV_ARG(strbuf_view(&where)),
+                          what);
     strbuf_deinit(&where);
   }
   return false;
@@ -231,8 +230,9 @@ static bool differ_attr(equal_ctx *c, const mlir_op *op, strv name, const mlir_a
   if (a) mlir_attr_print(&text_a, a);
   if (b) mlir_attr_print(&text_b, b);
   strv va = strv_take(strbuf_view(&text_a), 200), vb = strv_take(strbuf_view(&text_b), 200);
-  differ(c, op, arena_printf(c->arena, "attribute '" STRV_FMT "' is '" STRV_FMT "' against '" STRV_FMT "'",
-                             STRV_ARG(name), STRV_ARG(va), STRV_ARG(vb)));
+  differ(c, op,
+         arena_printf(c->arena, "attribute '" STRV_FMT "' is '" STRV_FMT "' against '" STRV_FMT "'", STRV_ARG(name),
+                      STRV_ARG(va), STRV_ARG(vb)));
   strbuf_deinit(&text_a);
   strbuf_deinit(&text_b);
   return false;
@@ -243,8 +243,9 @@ static bool differ_type(equal_ctx *c, const mlir_op *op, const char *what, const
   strbuf text_a = {0}, text_b = {0};
   mlir_type_print(&text_a, a);
   mlir_type_print(&text_b, b);
-  differ(c, op, arena_printf(c->arena, "%s is '" STRV_FMT "' against '" STRV_FMT "'", what,
-                             STRV_ARG(strbuf_view(&text_a)), STRV_ARG(strbuf_view(&text_b))));
+  differ(c, op,
+         arena_printf(c->arena, "%s is '" STRV_FMT "' against '" STRV_FMT "'", what, STRV_ARG(strbuf_view(&text_a)),
+                      STRV_ARG(strbuf_view(&text_b))));
   strbuf_deinit(&text_a);
   strbuf_deinit(&text_b);
   return false;
@@ -284,8 +285,9 @@ static bool attrs_equal(equal_ctx *c, const mlir_op *a, const mlir_op *b) {
 
 static bool op_equal(equal_ctx *c, const mlir_op *a, const mlir_op *b) {
   if (!strv_eq(a->name, b->name))
-    return differ(c, a, arena_printf(c->arena, "operation is '" STRV_FMT "' against '" STRV_FMT "'",
-                                     STRV_ARG(a->name), STRV_ARG(b->name)));
+    return differ(c, a,
+                  arena_printf(c->arena, "operation is '" STRV_FMT "' against '" STRV_FMT "'", STRV_ARG(a->name),
+                               STRV_ARG(b->name)));
   if (a->n_operands != b->n_operands) return differ(c, a, "number of operands");
   if (a->n_results != b->n_results) return differ(c, a, "number of results");
   if (a->n_regions != b->n_regions) return differ(c, a, "number of regions");

@@ -4,9 +4,9 @@
 //
 // Integers are kept as MLIR does: signless ones of fewer than 64 bits sign-extended, unsigned ones zero-extended;
 // an i1 is a BOOL.
-#include "frontend/text_internal.h"
-
 #include <string.h>
+
+#include "frontend/text_internal.h"
 
 mlir_attr *text_new_attr(text_parser *p, mlir_attr_kind kind) {
   mlir_attr *a = ARENA_NEW(p->arena, mlir_attr);
@@ -87,7 +87,7 @@ const mlir_attr *text_symbol_attr(text_parser *p) {
   return a;
 }
 
-// --- numbers -----------------------------------------------------------------------------------------------------------
+// --- numbers -----------------------------------------------------------------------------------------------------
 
 static bool fits_width(int64_t value, bool negative, const mlir_type *type) {
   if (type->kind == MLIR_TYPE_INDEX || type->width >= 64) return true;
@@ -113,7 +113,8 @@ static const mlir_attr *make_number(text_parser *p, const char *at, strv literal
       return text_error(p, at, "expected a floating-point literal (with '.'), found an integer"), NULL;
     if (!text_round_float(literal, negative, type, &bits))
       return text_error(p, at, "'" STRV_FMT "' is not a value of type " STRV_FMT, STRV_ARG(literal),
-                        STRV_ARG(type->name)), NULL;
+                        STRV_ARG(type->name)),
+             NULL;
     mlir_attr *a = text_new_attr(p, MLIR_ATTR_FLOAT);
     a->type = type;
     a->real = text_float_value(type, bits);
@@ -148,7 +149,7 @@ static const mlir_attr *parse_number(text_parser *p) {
   return make_number(p, at, literal, negative, is_float, value, type);
 }
 
-// --- compound forms -------------------------------------------------------------------------------------------------------
+// --- compound forms ----------------------------------------------------------------------------------------------
 
 const mlir_attr *text_parse_int_list(text_parser *p) {
   if (p->tok.kind != TOK_LSQUARE) {
@@ -284,19 +285,28 @@ static const mlir_attr *parse_by_token(text_parser *p) {
   switch (p->tok.kind) {
     case TOK_INT:
     case TOK_FLOAT:
-    case TOK_MINUS: return parse_number(p);
-    case TOK_STRING: return parse_string_attr(p);
-    case TOK_LSQUARE: return parse_array(p);
-    case TOK_LBRACE: return parse_dict(p);
-    case TOK_AT: return text_symbol_attr(p);
-    case TOK_HASH: return parse_hash(p);
-    case TOK_ID: return parse_keyword_attr(p);
+    case TOK_MINUS:
+      return parse_number(p);
+    case TOK_STRING:
+      return parse_string_attr(p);
+    case TOK_LSQUARE:
+      return parse_array(p);
+    case TOK_LBRACE:
+      return parse_dict(p);
+    case TOK_AT:
+      return text_symbol_attr(p);
+    case TOK_HASH:
+      return parse_hash(p);
+    case TOK_ID:
+      return parse_keyword_attr(p);
     case TOK_LPAREN:
     case TOK_BANG: {
       const mlir_type *t = text_parse_type(p);
       return t ? text_type_attr(p, t) : NULL;
     }
-    default: text_expected(p, "an attribute"); return NULL;
+    default:
+      text_expected(p, "an attribute");
+      return NULL;
   }
 }
 

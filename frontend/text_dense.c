@@ -4,9 +4,9 @@
 //
 // The type stands behind the literal, so the literal is skipped first and read, character by character, once its type
 // is known; elements go straight into their final place, unpacked as mlir.h states.
-#include "frontend/text_internal.h"
-
 #include <string.h>
+
+#include "frontend/text_internal.h"
 
 typedef struct reader {
   text_parser *p;
@@ -19,17 +19,22 @@ typedef struct reader {
 
 size_t text_element_size(const mlir_type *element) {
   switch (element->kind) {
-    case MLIR_TYPE_INTEGER: return element->width > 64 ? 0 : (size_t)(element->width + 7) / 8;
-    case MLIR_TYPE_INDEX: return 8;
-    case MLIR_TYPE_QUANTIZED: return text_element_size(element->quant->storage);
-    case MLIR_TYPE_COMPLEX: return 2 * text_element_size(element->element);
+    case MLIR_TYPE_INTEGER:
+      return element->width > 64 ? 0 : (size_t)(element->width + 7) / 8;
+    case MLIR_TYPE_INDEX:
+      return 8;
+    case MLIR_TYPE_QUANTIZED:
+      return text_element_size(element->quant->storage);
+    case MLIR_TYPE_COMPLEX:
+      return 2 * text_element_size(element->element);
     case MLIR_TYPE_FLOAT:
       if (strv_eq_cstr(element->name, "f64")) return 8;
       if (strv_eq_cstr(element->name, "f32")) return 4;
       if (strv_eq_cstr(element->name, "f16") || strv_eq_cstr(element->name, "bf16")) return 2;
       return strv_starts_with(element->name, STRV("f8E")) || strv_starts_with(element->name, STRV("f6E")) ||
              strv_starts_with(element->name, STRV("f4E"));
-    default: return 0;
+    default:
+      return 0;
   }
 }
 
@@ -45,7 +50,7 @@ static int64_t count_elements(const mlir_type *t) {
   return n;
 }
 
-// --- elements --------------------------------------------------------------------------------------------------------
+// --- elements ----------------------------------------------------------------------------------------------------
 
 static void skip(reader *r) {
   while (r->s < r->end && (*r->s == ' ' || *r->s == '\n' || *r->s == '\t' || *r->s == '\r')) r->s++;
@@ -175,13 +180,14 @@ static bool read_list(reader *r, const mlir_type *type, int level) {
                     (long long)type->dims[level]);
 }
 
-// --- hexadecimal strings ----------------------------------------------------------------------------------------------
+// --- hexadecimal strings -----------------------------------------------------------------------------------------
 
-static int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  c |= 32;
-  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
+// Value of a hexadecimal digit plus one; 0 for any other character.
+static const unsigned char hex_digits[256] = {
+    ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
+    ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+    ['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+};
 
 static unsigned char *decode_hex(text_parser *p, strv hex, const char *at, size_t *out_size) {
   if (hex.len < 2 || hex.data[0] != '0' || hex.data[1] != 'x' || hex.len % 2 != 0)
@@ -189,17 +195,20 @@ static unsigned char *decode_hex(text_parser *p, strv hex, const char *at, size_
   size_t n = hex.len / 2 - 1;
   unsigned char *out = arena_try_alloc(p->arena, n + 1, 64);
   if (!out) return text_error(p, at, "no memory for %zu bytes", n), NULL;
+  const unsigned char *digits = (const unsigned char *)hex.data + 2;
   for (size_t i = 0; i < n; i++) {
-    int high = hex_value(hex.data[2 * i + 2]), low = hex_value(hex.data[2 * i + 3]);
-    if (high < 0 || low < 0) return text_error(p, at, "'%c' is not a hexadecimal digit", hex.data[2 * i + (high < 0 ? 2 : 3)]), NULL;
-    out[i] = (unsigned char)(high * 16 + low);
+    unsigned high = hex_digits[digits[2 * i]], low = hex_digits[digits[2 * i + 1]];
+    if (!high || !low)
+      return text_error(p, at, "'%c' is not a hexadecimal digit", hex.data[2 * i + (high ? 3 : 2)]), NULL;
+    out[i] = (unsigned char)((high - 1) * 16 + (low - 1));
   }
   *out_size = n;
   return out;
 }
 
 // i1: one byte per element, or packed bits, or one byte (0x00, 0xFF) for a splat.
-static bool unpack_bits(text_parser *p, mlir_attr *a, const unsigned char *raw, size_t size, int64_t n, const char *at) {
+static bool unpack_bits(text_parser *p, mlir_attr *a, const unsigned char *raw, size_t size, int64_t n,
+                        const char *at) {
   bool bytes = size == (size_t)n, one = size == 1 && (raw[0] == 0 || raw[0] == 0xFF);
   if (!bytes && !one && size != (size_t)(n / 8 + (n % 8 != 0)))
     return text_error(p, at, "%zu bytes for %lld elements of i1", size, (long long)n);
@@ -236,7 +245,7 @@ static bool set_raw(text_parser *p, mlir_attr *a, unsigned char *raw, size_t siz
   return true;
 }
 
-// --- dense<...> -----------------------------------------------------------------------------------------------------
+// --- dense<...> --------------------------------------------------------------------------------------------------
 
 // The '>' that ends the literal beginning at s; strings and comments are passed over.
 static const char *find_end(text_parser *p, const char *s) {
@@ -311,7 +320,8 @@ static bool read_body(reader *r, mlir_attr *a) {
     if (is_empty && n != 0) return text_error(p, start, "expected %lld elements, found none", (long long)n);
     r->size = text_element_size(a->type->element);
     // A list has at least two characters per element but for the last, so a lie in the type cannot make us allocate.
-    if (is_list && n > r->end - r->s) return text_error(p, r->s, "fewer elements than the %lld of the type", (long long)n);
+    if (is_list && n > r->end - r->s)
+      return text_error(p, r->s, "fewer elements than the %lld of the type", (long long)n);
     r->n = is_list ? n : 1;
     r->out = arena_try_alloc(p->arena, (size_t)r->n * r->size + 1, 64);
     if (!r->out) return text_error(p, r->s, "no memory for %lld elements", (long long)n);
@@ -345,7 +355,7 @@ const mlir_attr *text_parse_dense(text_parser *p) {
   return check_type(p, a->type, type_at, strings) && read_body(&r, a) ? a : NULL;
 }
 
-// --- dense_resource<...> and the trailer ------------------------------------------------------------------------------
+// --- dense_resource<...> and the trailer -------------------------------------------------------------------------
 
 const mlir_attr *text_parse_dense_resource(text_parser *p) {
   text_advance(p);
@@ -412,7 +422,7 @@ void text_resolve_resources(text_parser *p) {
   }
 }
 
-// --- array<i64: ...> -----------------------------------------------------------------------------------------------
+// --- array<i64: ...> ---------------------------------------------------------------------------------------------
 
 const mlir_attr *text_parse_dense_array(text_parser *p) {
   text_advance(p);

@@ -5,9 +5,9 @@
 //
 // Every field that is not optional has an entry, in the table's order, with an empty list or zero where the text
 // leaves it out (as gather and scatter do).
-#include "frontend/text_internal.h"
-
 #include <string.h>
+
+#include "frontend/text_internal.h"
 
 typedef enum field_kind { F_INTS, F_INT, F_BOOL, F_TYPE, F_REAL, F_ATTR, F_STRING, F_SUB_AXIS } field_kind;
 
@@ -22,28 +22,37 @@ typedef struct struct_schema {
   field fields[9];
 } struct_schema;
 
-#define INTS(n) {n, F_INTS, false}
-#define INT(n) {n, F_INT, false}
+#define INTS(n) \
+  { n, F_INTS, false }
+#define INT(n) \
+  { n, F_INT, false }
 static const struct_schema STRUCTS[] = {
-    {"dot", {INTS("lhs_batching_dimensions"), INTS("rhs_batching_dimensions"), INTS("lhs_contracting_dimensions"),
-             INTS("rhs_contracting_dimensions")}},
-    {"ragged_dot", {INTS("lhs_batching_dimensions"), INTS("rhs_batching_dimensions"),
-                    INTS("lhs_contracting_dimensions"), INTS("rhs_contracting_dimensions"),
-                    INTS("lhs_ragged_dimensions"), INTS("rhs_group_dimensions")}},
-    {"gather", {INTS("offset_dims"), INTS("collapsed_slice_dims"), INTS("operand_batching_dims"),
-                INTS("start_indices_batching_dims"), INTS("start_index_map"), INT("index_vector_dim")}},
-    {"scatter", {INTS("update_window_dims"), INTS("inserted_window_dims"), INTS("input_batching_dims"),
-                 INTS("scatter_indices_batching_dims"), INTS("scatter_dims_to_operand_dims"),
-                 INT("index_vector_dim")}},
-    {"conv", {INT("input_batch_dimension"), INT("input_feature_dimension"), INTS("input_spatial_dimensions"),
-              INT("kernel_input_feature_dimension"), INT("kernel_output_feature_dimension"),
-              INTS("kernel_spatial_dimensions"), INT("output_batch_dimension"), INT("output_feature_dimension"),
-              INTS("output_spatial_dimensions")}},
+    {"dot",
+     {INTS("lhs_batching_dimensions"), INTS("rhs_batching_dimensions"), INTS("lhs_contracting_dimensions"),
+      INTS("rhs_contracting_dimensions")}},
+    {"ragged_dot",
+     {INTS("lhs_batching_dimensions"), INTS("rhs_batching_dimensions"), INTS("lhs_contracting_dimensions"),
+      INTS("rhs_contracting_dimensions"), INTS("lhs_ragged_dimensions"), INTS("rhs_group_dimensions")}},
+    {"gather",
+     {INTS("offset_dims"), INTS("collapsed_slice_dims"), INTS("operand_batching_dims"),
+      INTS("start_indices_batching_dims"), INTS("start_index_map"), INT("index_vector_dim")}},
+    {"scatter",
+     {INTS("update_window_dims"), INTS("inserted_window_dims"), INTS("input_batching_dims"),
+      INTS("scatter_indices_batching_dims"), INTS("scatter_dims_to_operand_dims"), INT("index_vector_dim")}},
+    {"conv",
+     {INT("input_batch_dimension"), INT("input_feature_dimension"), INTS("input_spatial_dimensions"),
+      INT("kernel_input_feature_dimension"), INT("kernel_output_feature_dimension"), INTS("kernel_spatial_dimensions"),
+      INT("output_batch_dimension"), INT("output_feature_dimension"), INTS("output_spatial_dimensions")}},
     {"channel_handle", {INT("handle"), INT("type")}},
     {"output_operand_alias", {INTS("output_tuple_indices"), INT("operand_index"), INTS("operand_tuple_indices")}},
-    {"dot_algorithm", {{"lhs_precision_type", F_TYPE, false}, {"rhs_precision_type", F_TYPE, false},
-                       {"accumulation_type", F_TYPE, false}, INT("lhs_component_count"), INT("rhs_component_count"),
-                       INT("num_primitive_operations"), {"allow_imprecise_accumulation", F_BOOL, false}}},
+    {"dot_algorithm",
+     {{"lhs_precision_type", F_TYPE, false},
+      {"rhs_precision_type", F_TYPE, false},
+      {"accumulation_type", F_TYPE, false},
+      INT("lhs_component_count"),
+      INT("rhs_component_count"),
+      INT("num_primitive_operations"),
+      {"allow_imprecise_accumulation", F_BOOL, false}}},
     {"result_accuracy", {{"atol", F_REAL, false}, {"rtol", F_REAL, false}, INT("ulps"), {"mode", F_ATTR, true}}},
     {"bounds", {INTS("bounds")}},
     {"axis_ref", {{"name", F_STRING, false}, {"sub_axis_info", F_SUB_AXIS, true}}},
@@ -115,13 +124,13 @@ const mlir_attr *text_parse_enum(text_parser *p, strv dialect, strv mnemonic) {
   return index < 0 ? (text_expected(p, "a known enumeration"), NULL) : parse_enum_keyword(p, dialect, index);
 }
 
-// --- structs --------------------------------------------------------------------------------------------------------
+// --- structs -----------------------------------------------------------------------------------------------------
 
 // (1)2: pre-size and size
 static const mlir_attr *parse_sub_axis(text_parser *p, strv dialect) {
   int64_t pre_size = 0, size = 0;
-  if (!text_expect(p, TOK_LPAREN, "'('") || !text_parse_integer(p, &pre_size) ||
-      !text_expect(p, TOK_RPAREN, "')'") || !text_parse_integer(p, &size))
+  if (!text_expect(p, TOK_LPAREN, "'('") || !text_parse_integer(p, &pre_size) || !text_expect(p, TOK_RPAREN, "')'") ||
+      !text_parse_integer(p, &size))
     return NULL;
   mlir_named_attr *entries = ARENA_ARRAY(p->arena, mlir_named_attr, 2);
   const mlir_type *i64 = text_integer_type(p, 64, MLIR_SIGNLESS);
@@ -147,7 +156,8 @@ static const mlir_attr *parse_field(text_parser *p, strv dialect, field_kind kin
   double real = 0;
   strv string = {0};
   switch (kind) {
-    case F_INTS: return text_parse_int_list(p);
+    case F_INTS:
+      return text_parse_int_list(p);
     case F_INT:
       if (!text_parse_integer(p, &integer)) return NULL;
       return text_int_attr(p, text_integer_type(p, 64, MLIR_SIGNLESS), integer);
@@ -159,20 +169,28 @@ static const mlir_attr *parse_field(text_parser *p, strv dialect, field_kind kin
       const mlir_type *t = text_parse_type(p);
       return t ? text_type_attr(p, t) : NULL;
     }
-    case F_REAL: return text_parse_float(p, &real) ? real_attr(p, real) : NULL;
-    case F_ATTR: return text_parse_attr(p);
-    case F_STRING: return text_parse_string(p, &string) ? text_string_attr(p, string) : NULL;
-    case F_SUB_AXIS: return parse_sub_axis(p, dialect);
+    case F_REAL:
+      return text_parse_float(p, &real) ? real_attr(p, real) : NULL;
+    case F_ATTR:
+      return text_parse_attr(p);
+    case F_STRING:
+      return text_parse_string(p, &string) ? text_string_attr(p, string) : NULL;
+    case F_SUB_AXIS:
+      return parse_sub_axis(p, dialect);
   }
   return NULL;
 }
 
 static const mlir_attr *default_field(text_parser *p, field_kind kind) {
   switch (kind) {
-    case F_INTS: return text_i64_array(p, NULL, 0);
-    case F_INT: return text_int_attr(p, text_integer_type(p, 64, MLIR_SIGNLESS), 0);
-    case F_REAL: return real_attr(p, 0);
-    default: return NULL;
+    case F_INTS:
+      return text_i64_array(p, NULL, 0);
+    case F_INT:
+      return text_int_attr(p, text_integer_type(p, 64, MLIR_SIGNLESS), 0);
+    case F_REAL:
+      return real_attr(p, 0);
+    default:
+      return NULL;
   }
 }
 
@@ -207,7 +225,8 @@ static const mlir_attr *parse_fields(text_parser *p, strv dialect, const struct_
     while (i < 9 && schema->fields[i].name && !strv_eq_cstr(name, schema->fields[i].name)) i++;
     if (p->tok.kind != TOK_ID || i == 9 || !schema->fields[i].name)
       return text_error(p, at, "'" STRV_FMT "' is not a field of #" STRV_FMT ".%s", STRV_ARG(strv_take(name, 40)),
-                        STRV_ARG(dialect), schema->mnemonic), NULL;
+                        STRV_ARG(dialect), schema->mnemonic),
+             NULL;
     if (values[i]) return text_error(p, at, "'%s' is given twice", schema->fields[i].name), NULL;
     text_advance(p);
     if (!text_expect(p, TOK_EQUAL, "'='")) return NULL;
@@ -256,7 +275,7 @@ const mlir_attr *text_dot_dims(text_parser *p, const mlir_attr *lhs_batch, const
   return build_struct(p, STRV("stablehlo"), find_struct(STRV("dot")), values, p->tok.start);
 }
 
-// --- convolution dimensions --------------------------------------------------------------------------------------------
+// --- convolution dimensions --------------------------------------------------------------------------------------
 
 #define MAX_CONV_DIMS 64
 
@@ -286,7 +305,8 @@ static bool parse_conv_list(text_parser *p, const char *letters, conv_dims *out)
       text_advance(p);
     } else if (p->tok.kind == TOK_INT) {
       if (!text_parse_integer(p, &dim)) return false;
-      if (dim < 0 || dim >= MAX_CONV_DIMS || seen[dim]) return text_error(p, at, "spatial dimension is out of range or given twice");
+      if (dim < 0 || dim >= MAX_CONV_DIMS || seen[dim])
+        return text_error(p, at, "spatial dimension is out of range or given twice");
       seen[dim] = true;
       out->spatial[dim] = position;
       out->n_spatial++;
@@ -319,7 +339,7 @@ const mlir_attr *text_parse_conv_dims(text_parser *p) {
   return build_struct(p, STRV("stablehlo"), find_struct(STRV("conv")), values, start);
 }
 
-// --- entry ---------------------------------------------------------------------------------------------------------
+// --- entry -------------------------------------------------------------------------------------------------------
 
 static const mlir_attr *parse_opaque(text_parser *p) {
   const char *start = p->tok.start, *end = p->tok.end;

@@ -45,7 +45,7 @@ typedef enum tok_kind {
   TOK_CARET,    // ^name
   TOK_INT,      // decimal or 0x...
   TOK_FLOAT,
-  TOK_STRING,   // with its quotes
+  TOK_STRING,      // with its quotes
   TOK_META_OPEN,   // {-#
   TOK_META_CLOSE,  // #-}
 } tok_kind;
@@ -142,9 +142,9 @@ typedef struct op_state {
   mlir_value **values;
 } op_state;
 
-// --- lexer and errors (text_lexer.c) --------------------------------------------------------------------------------
-void text_advance(text_parser *p);                  // to the next token
-void text_seek(text_parser *p, const char *pos);    // to the token at or behind pos (forward only)
+// --- lexer and errors (text_lexer.c) -----------------------------------------------------------------------------
+void text_advance(text_parser *p);                                  // to the next token
+void text_seek(text_parser *p, const char *pos);                    // to the token at or behind pos (forward only)
 const char *text_skip_blanks(const text_parser *p, const char *s);  // blanks and comments
 const char *text_skip_string(const text_parser *p, const char *s);  // behind the closing quote; NULL if there is none
 bool text_error(text_parser *p, const char *at, const char *format, ...) LEMNOS_PRINTF(3, 4);  // returns false
@@ -154,33 +154,33 @@ bool text_expect(text_parser *p, tok_kind kind, const char *what);
 bool text_at_keyword(const text_parser *p, const char *word);
 bool text_accept_keyword(text_parser *p, const char *word);
 bool text_expect_keyword(text_parser *p, const char *word);
-strv text_token(const text_parser *p);  // its characters
-strv text_token_name(text_parser *p);   // of @ % # ! ^: without the sigil, unquoted
+strv text_token(const text_parser *p);                     // its characters
+strv text_token_name(text_parser *p);                      // of @ % # ! ^: without the sigil, unquoted
 const loc *text_file_loc(text_parser *p, const char *at);  // any place: counts lines from the start
 const loc *text_token_loc(text_parser *p);
-bool text_parse_integer(text_parser *p, int64_t *out);     // optional '-', decimal or hexadecimal
-bool text_parse_float(text_parser *p, double *out);        // optional '-', integer or float literal
-bool text_parse_string(text_parser *p, strv *out);         // unescaped, in the arena
-bool text_parse_name(text_parser *p, strv *out);           // identifier or string
+bool text_parse_integer(text_parser *p, int64_t *out);  // optional '-', decimal or hexadecimal
+bool text_parse_float(text_parser *p, double *out);     // optional '-', integer or float literal
+bool text_parse_string(text_parser *p, strv *out);      // unescaped, in the arena
+bool text_parse_name(text_parser *p, strv *out);        // identifier or string
 strv text_intern(text_parser *p, strv s);
 bool text_enter(text_parser *p);  // one level deeper; reports when too deep. Pair with text_leave on success.
 void text_leave(text_parser *p);
 // Number of bytes of a balanced <...>, starting at '<'; NULL (reported) if it does not close.
 const char *text_skip_balanced(text_parser *p, const char *s);
 
-// --- types (text_types.c) -------------------------------------------------------------------------------------------
+// --- types (text_types.c) ----------------------------------------------------------------------------------------
 const mlir_type *text_parse_type(text_parser *p);
-bool text_parse_type_list(text_parser *p, type_list *out);        // at least one, comma-separated
-bool text_parse_type_list_parens(text_parser *p, type_list *out);  // (a, b), maybe empty
+bool text_parse_type_list(text_parser *p, type_list *out);                             // at least one, comma-separated
+bool text_parse_type_list_parens(text_parser *p, type_list *out);                      // (a, b), maybe empty
 bool text_parse_function_type(text_parser *p, type_list *inputs, type_list *results);  // (a, b) -> c
-bool text_parse_results(text_parser *p, type_list *results);      // c, or (c, d)
+bool text_parse_results(text_parser *p, type_list *results);                           // c, or (c, d)
 const mlir_type *text_make_function(text_parser *p, const type_list *inputs, const type_list *results);
 const mlir_type *text_integer_type(text_parser *p, int width, mlir_signedness signedness);
 const mlir_type *text_float_type(text_parser *p, const char *name);
 const mlir_type *text_tensor_type(text_parser *p, const mlir_type *element, const int64_t *dims, int rank);
 bool text_at_type(const text_parser *p);  // the token can begin a type
 
-// --- attributes (text_attrs.c) ----------------------------------------------------------------------------------------
+// --- attributes (text_attrs.c) -----------------------------------------------------------------------------------
 const mlir_attr *text_parse_attr(text_parser *p);
 bool text_parse_attr_entries(text_parser *p, attr_list *out);  // {...}; duplicates are errors
 bool text_parse_optional_attr_dict(text_parser *p, attr_list *out);
@@ -196,32 +196,32 @@ const mlir_attr *text_i64_array(text_parser *p, const int64_t *data, int n);
 const mlir_attr *text_symbol_attr(text_parser *p);  // at '@'
 const mlir_attr *text_array_attr(text_parser *p, const mlir_attr *const *items, int n);
 
-// --- dense literals (text_dense.c) -------------------------------------------------------------------------------------
+// --- dense literals (text_dense.c) -------------------------------------------------------------------------------
 const mlir_attr *text_parse_dense(text_parser *p);           // at `dense`
 const mlir_attr *text_parse_dense_resource(text_parser *p);  // at `dense_resource`
 const mlir_attr *text_parse_dense_array(text_parser *p);     // at `array`
 bool text_parse_trailer(text_parser *p);                     // at `{-#`
 void text_resolve_resources(text_parser *p);
-size_t text_element_size(const mlir_type *element);          // unpacked; 0 if it has no fixed size
+size_t text_element_size(const mlir_type *element);  // unpacked; 0 if it has no fixed size
 // Rounds a decimal (or hexadecimal bit pattern) once to `type`; *out_bits has its bit pattern.
 bool text_round_float(strv literal, bool negative, const mlir_type *type, uint64_t *out_bits);
 double text_float_value(const mlir_type *type, uint64_t bits);
 
-// --- dialect attributes (text_dialect.c) ---------------------------------------------------------------------------------
+// --- dialect attributes (text_dialect.c) -------------------------------------------------------------------------
 const mlir_attr *text_parse_dialect_attr(text_parser *p);  // at #name
 // The keyword of an enumeration, or its whole attribute (#stablehlo<precision HIGH>).
 const mlir_attr *text_parse_enum(text_parser *p, strv dialect, strv mnemonic);
 const mlir_attr *text_parse_struct(text_parser *p, strv dialect, const char *mnemonic);  // at '<'
-const mlir_attr *text_parse_conv_dims(text_parser *p);     // [b, 0, f]x[0, i, o]->[b, 0, f]
+const mlir_attr *text_parse_conv_dims(text_parser *p);  // [b, 0, f]x[0, i, o]->[b, 0, f]
 const mlir_attr *text_dot_dims(text_parser *p, const mlir_attr *lhs_batch, const mlir_attr *rhs_batch,
                                const mlir_attr *lhs_contract, const mlir_attr *rhs_contract);
 
-// --- locations (text_locs.c) ----------------------------------------------------------------------------------------
+// --- locations (text_locs.c) -------------------------------------------------------------------------------------
 // At `loc`: loc(...). An alias that is not defined yet is filled in through *slot at the end of the file.
 bool text_parse_loc(text_parser *p, const loc **slot);
 void text_resolve_locs(text_parser *p);
 
-// --- operations (text_ops.c) ------------------------------------------------------------------------------------------
+// --- operations (text_ops.c) -------------------------------------------------------------------------------------
 bool text_parse_operand(text_parser *p, operand_ref *out);
 bool text_parse_operand_list(text_parser *p, operand_list *out);  // maybe empty, comma-separated
 mlir_value *text_resolve(text_parser *p, const operand_ref *ref, const mlir_type *type);  // type NULL: any
@@ -235,10 +235,10 @@ bool text_parse_region(text_parser *p, const block_arg *args, int n_args, bool i
 bool text_resolve_operands(text_parser *p, op_state *s);
 bool text_parse_generic_rest(text_parser *p, op_state *s);  // from '(' on
 
-// --- pretty forms (text_pretty.c, text_pretty_ops.c) ---------------------------------------------------------------------
+// --- pretty forms (text_pretty.c, text_pretty_ops.c) -------------------------------------------------------------
 bool text_parse_pretty(text_parser *p, op_state *s);  // behind the operation's name
 typedef bool (*text_op_parser)(text_parser *p, op_state *s);
-text_op_parser text_find_custom(strv name);           // NULL if the operation has no parser of its own
+text_op_parser text_find_custom(strv name);  // NULL if the operation has no parser of its own
 bool text_parse_precision(text_parser *p, op_state *s, bool with_algorithm);
 bool text_parse_window(text_parser *p, op_state *s);
 

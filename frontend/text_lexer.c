@@ -4,14 +4,20 @@
 // Tokens are made on demand from the whole text in memory. Lines are counted as the lexer passes them. Places in the
 // text that want characters rather than tokens (dimension lists, dense literals, opaque dialect text) read from a
 // token's start and then seek forward.
-#include "frontend/text_internal.h"
-
 #include <stdarg.h>
 #include <string.h>
 
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-static bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+#include "frontend/text_internal.h"
+
+static bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+static bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+static bool is_hex(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
 
 // Moves to s, counting the lines between.
 static void move_to(text_lexer *l, const char *s) {
@@ -42,7 +48,12 @@ const char *text_skip_blanks(const text_parser *p, const char *s) {
 
 const char *text_skip_string(const text_parser *p, const char *s) {
   const char *end = p->lex.end;
-  for (s++; s < end; s++) {
+  s++;
+  // Long strings (hexadecimal data) have neither escapes nor newlines: three fast searches settle them.
+  const char *quote = memchr(s, '"', (size_t)(end - s));
+  if (!quote) return NULL;
+  if (!memchr(s, '\\', (size_t)(quote - s))) return memchr(s, '\n', (size_t)(quote - s)) ? NULL : quote + 1;
+  for (; s < end; s++) {
     if (*s == '"') return s + 1;
     if (*s == '\n') return NULL;
     if (*s == '\\' && ++s >= end) return NULL;
@@ -93,24 +104,42 @@ static const char *scan_number(const char *s, const char *end, tok_kind *kind) {
 
 static tok_kind punctuation(char c) {
   switch (c) {
-    case '(': return TOK_LPAREN;
-    case ')': return TOK_RPAREN;
-    case '{': return TOK_LBRACE;
-    case '}': return TOK_RBRACE;
-    case '[': return TOK_LSQUARE;
-    case ']': return TOK_RSQUARE;
-    case '<': return TOK_LESS;
-    case '>': return TOK_GREATER;
-    case ',': return TOK_COMMA;
-    case ':': return TOK_COLON;
-    case '=': return TOK_EQUAL;
-    case '-': return TOK_MINUS;
-    case '+': return TOK_PLUS;
-    case '*': return TOK_STAR;
-    case '/': return TOK_SLASH;
-    case '?': return TOK_QUESTION;
-    case '|': return TOK_BAR;
-    default: return TOK_BAD;
+    case '(':
+      return TOK_LPAREN;
+    case ')':
+      return TOK_RPAREN;
+    case '{':
+      return TOK_LBRACE;
+    case '}':
+      return TOK_RBRACE;
+    case '[':
+      return TOK_LSQUARE;
+    case ']':
+      return TOK_RSQUARE;
+    case '<':
+      return TOK_LESS;
+    case '>':
+      return TOK_GREATER;
+    case ',':
+      return TOK_COMMA;
+    case ':':
+      return TOK_COLON;
+    case '=':
+      return TOK_EQUAL;
+    case '-':
+      return TOK_MINUS;
+    case '+':
+      return TOK_PLUS;
+    case '*':
+      return TOK_STAR;
+    case '/':
+      return TOK_SLASH;
+    case '?':
+      return TOK_QUESTION;
+    case '|':
+      return TOK_BAR;
+    default:
+      return TOK_BAD;
   }
 }
 
@@ -189,7 +218,7 @@ void text_seek(text_parser *p, const char *pos) {
   lex_token(p);
 }
 
-// --- errors --------------------------------------------------------------------------------------------------------
+// --- errors ------------------------------------------------------------------------------------------------------
 
 const loc *text_file_loc(text_parser *p, const char *at) {
   loc *l = ARENA_NEW(p->arena, loc);
@@ -241,7 +270,7 @@ bool text_expected(text_parser *p, const char *what) {
   return text_error(p, p->tok.start, "expected %s, found '" STRV_FMT "'", what, STRV_ARG(t));
 }
 
-// --- token helpers ----------------------------------------------------------------------------------------------------
+// --- token helpers -----------------------------------------------------------------------------------------------
 
 bool text_accept(text_parser *p, tok_kind kind) {
   if (p->tok.kind != kind) return false;
@@ -253,7 +282,9 @@ bool text_expect(text_parser *p, tok_kind kind, const char *what) {
   return text_accept(p, kind) || text_expected(p, what);
 }
 
-strv text_token(const text_parser *p) { return (strv){p->tok.start, (size_t)(p->tok.end - p->tok.start)}; }
+strv text_token(const text_parser *p) {
+  return (strv){p->tok.start, (size_t)(p->tok.end - p->tok.start)};
+}
 
 bool text_at_keyword(const text_parser *p, const char *word) {
   return p->tok.kind == TOK_ID && strv_eq_cstr(text_token(p), word);
@@ -276,7 +307,9 @@ bool text_expect_keyword(text_parser *p, const char *word) {
   return text_expected(p, what);
 }
 
-static int hex_digit(char c) { return is_digit(c) ? c - '0' : (c | 32) - 'a' + 10; }
+static int hex_digit(char c) {
+  return is_digit(c) ? c - '0' : (c | 32) - 'a' + 10;
+}
 
 // The contents between s (behind the opening quote) and end (the closing quote).
 static strv unescape(text_parser *p, const char *s, const char *end) {
@@ -370,9 +403,13 @@ bool text_enter(text_parser *p) {
   return true;
 }
 
-void text_leave(text_parser *p) { p->depth--; }
+void text_leave(text_parser *p) {
+  p->depth--;
+}
 
-static char closing(char open) { return open == '<' ? '>' : open == '(' ? ')' : open == '[' ? ']' : '}'; }
+static char closing(char open) {
+  return open == '<' ? '>' : open == '(' ? ')' : open == '[' ? ']' : '}';
+}
 
 const char *text_skip_balanced(text_parser *p, const char *s) {
   const char *begin = s, *end = p->lex.end;

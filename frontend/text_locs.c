@@ -4,9 +4,9 @@
 // Printed modules define their location aliases at the end of the file; a use of one that is not known yet is noted
 // as a fixup and filled in last. Inside alias definitions every name must be defined already, so that no location can
 // contain itself. The depth of a chain of aliases is limited, as whoever walks locations recurses.
-#include "frontend/text_internal.h"
-
 #include <string.h>
+
+#include "frontend/text_internal.h"
 
 // Every parse function stores the location in *slot (NULL: unknown) and its depth in *depth.
 static bool parse_inner(text_parser *p, const loc **slot, int *depth);

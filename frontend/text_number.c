@@ -6,11 +6,11 @@
 // format is then rounded from that double, which is right unless the double lies exactly on a rounding boundary of
 // the narrower format (boundaries are doubles themselves, and rounding is monotonic). In that case the decimal is
 // compared with the double digit by digit, and the double is moved one step towards the decimal.
-#include "frontend/text_internal.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "frontend/text_internal.h"
 
 typedef struct float_format {
   const char *name;
@@ -32,11 +32,10 @@ static uint32_t f32_from_f64(double x) {
   return u;
 }
 
-static const float_format FORMATS[] = {
-    {"f32", 32, f32_to_f64, f32_from_f64},
-    {"f64", 64, NULL, NULL},
+static const float_format FORMATS[] = {{"f32", 32, f32_to_f64, f32_from_f64},
+                                       {"f64", 64, NULL, NULL},
 #define M(name, bits, e, m, bias, kind) {#name, bits, name##_to_f64, name##_from_f64},
-    SMALL_FLOATS(M)
+                                       SMALL_FLOATS(M)
 #undef M
 };
 

@@ -5,11 +5,11 @@
 // (func.func, builtin.module). A value must be defined before its use. After an error inside an operation the parser
 // reports once, makes the operation's results known as "had an error" (their uses are not reported again), and goes on
 // at the next statement.
-#include "frontend/text_internal.h"
-
 #include <string.h>
 
-// --- scopes -----------------------------------------------------------------------------------------------------------
+#include "frontend/text_internal.h"
+
+// --- scopes ------------------------------------------------------------------------------------------------------
 
 static void push_scope(text_parser *p, bool isolated) {
   ssa_scope *s = ARENA_NEW(p->scratch, ssa_scope);
@@ -53,8 +53,7 @@ static mlir_value *placeholder(text_parser *p, const mlir_type *type) {
   return v;
 }
 
-static mlir_value *type_mismatch(text_parser *p, const operand_ref *ref, const mlir_type *have,
-                                 const mlir_type *want) {
+static mlir_value *type_mismatch(text_parser *p, const operand_ref *ref, const mlir_type *have, const mlir_type *want) {
   strbuf a = {0}, b = {0};
   mlir_type_print(&a, want);
   mlir_type_print(&b, have);
@@ -77,7 +76,7 @@ mlir_value *text_resolve(text_parser *p, const operand_ref *ref, const mlir_type
   if (!d->first) return placeholder(p, type);
   int32_t index = ref->index < 0 ? 0 : ref->index;
   if (index >= d->n) {
-    text_error(p, ref->at, "value '%%" STRV_FMT "' has %d results, there is no #%d", STRV_ARG(ref->name), d->n,
+    text_error(p, ref->at, "value '%%" STRV_FMT "' has %d result(s), there is no #%d", STRV_ARG(ref->name), d->n,
                (int)index);
     return NULL;
   }
@@ -112,7 +111,7 @@ bool text_parse_operand_list(text_parser *p, operand_list *out) {
   return true;
 }
 
-// --- regions ----------------------------------------------------------------------------------------------------------
+// --- regions -----------------------------------------------------------------------------------------------------
 
 static bool parse_statement(text_parser *p, mlir_block *block);
 
@@ -165,8 +164,7 @@ static bool parse_block_label(text_parser *p, mlir_block *b) {
 }
 
 static void parse_statements(text_parser *p, mlir_block *b) {
-  while (p->tok.kind != TOK_RBRACE && p->tok.kind != TOK_EOF && p->tok.kind != TOK_CARET)
-    (void)parse_statement(p, b);
+  while (p->tok.kind != TOK_RBRACE && p->tok.kind != TOK_EOF && p->tok.kind != TOK_CARET) (void)parse_statement(p, b);
 }
 
 bool text_parse_region(text_parser *p, const block_arg *args, int n_args, bool isolated, mlir_region *out) {
@@ -195,7 +193,7 @@ bool text_parse_region(text_parser *p, const block_arg *args, int n_args, bool i
   return text_expect(p, TOK_RBRACE, "'}' at the end of the region");
 }
 
-// --- operations ---------------------------------------------------------------------------------------------------------
+// --- operations --------------------------------------------------------------------------------------------------
 
 bool text_resolve_operands(text_parser *p, op_state *s) {
   if (s->resolved) return true;
@@ -211,7 +209,9 @@ bool text_resolve_operands(text_parser *p, op_state *s) {
   return ok;
 }
 
-static bool is_isolated(strv name) { return strv_eq_cstr(name, "func.func") || strv_eq_cstr(name, "builtin.module"); }
+static bool is_isolated(strv name) {
+  return strv_eq_cstr(name, "func.func") || strv_eq_cstr(name, "builtin.module");
+}
 
 // "name"(operands) <{properties}> ({regions}) {attributes} : (types) -> types
 bool text_parse_generic_rest(text_parser *p, op_state *s) {
@@ -238,8 +238,8 @@ bool text_parse_generic_rest(text_parser *p, op_state *s) {
 
 static mlir_op *build_op(text_parser *p, op_state *s) {
   if (!text_resolve_operands(p, s)) return NULL;
-  mlir_op *op = mlir_op_create(p->arena, s->name, s->loc, s->operands.len, s->result_types.len, s->attrs.len,
-                               s->regions.len);
+  mlir_op *op =
+      mlir_op_create(p->arena, s->name, s->loc, s->operands.len, s->result_types.len, s->attrs.len, s->regions.len);
   for (int i = 0; i < op->n_operands; i++) op->operands[i] = s->values[i];
   for (int i = 0; i < op->n_results; i++) op->results[i].type = s->result_types.data[i];
   for (int i = 0; i < op->n_attrs; i++) op->attrs[i] = s->attrs.data[i];
@@ -301,7 +301,7 @@ static bool define_results(text_parser *p, mlir_op *op, const result_names *name
   int64_t total = 0;
   for (int i = 0; i < names->len; i++) total += names->data[i].n;
   if (names->len > 0 && total != op->n_results)
-    return text_error(p, at, "'" STRV_FMT "' has %d results, but %lld are named", STRV_ARG(op->name),
+    return text_error(p, at, "'" STRV_FMT "' has %d result(s), but %lld are named", STRV_ARG(op->name),
                       (int)op->n_results, (long long)total);
   int first = 0;
   bool ok = true;
@@ -371,7 +371,7 @@ static bool parse_statement(text_parser *p, mlir_block *block) {
   return false;
 }
 
-// --- the file -----------------------------------------------------------------------------------------------------------
+// --- the file ----------------------------------------------------------------------------------------------------
 
 // #name = attribute   or   !name = type
 static bool parse_alias_definition(text_parser *p) {
@@ -440,8 +440,8 @@ lemnos_status mlir_parse_text(arena *a, strv file_name, strv text, diag_sink *si
   if (!sink) sink = &own;
   int mark = sink->n_errors;
   text_parser p = {.arena = a, .scratch = arena_create(), .file_name = arena_strv(a, file_name), .sink = sink};
-  p.lex = (text_lexer){.begin = text.data, .end = text.data + text.len, .pos = text.data, .line_start = text.data,
-                       .line = 1};
+  p.lex = (text_lexer){
+      .begin = text.data, .end = text.data + text.len, .pos = text.data, .line_start = text.data, .line = 1};
   p.tok.end = text.data;
   p.types = mlir_type_table_create(a);
   mlir_op *holder = mlir_op_create(a, STRV("builtin.module"), NULL, 0, 0, 0, 1);

@@ -16,9 +16,9 @@
 //   O  one type for all operands             V        the operands have attribute value's type
 //   W  the result has attribute value's type
 // Other words are functions (see CUSTOM below). Operations with syntax beyond that are in text_pretty_ops.c.
-#include "frontend/text_internal.h"
-
 #include <string.h>
+
+#include "frontend/text_internal.h"
 
 typedef struct pretty_format {
   const char *name, *format;
@@ -33,39 +33,73 @@ typedef struct pretty_format {
 
 static const pretty_format FORMATS[] = {
     // elementwise
-    {"stablehlo.abs", UNARY}, {"stablehlo.cbrt", UNARY}, {"stablehlo.ceil", UNARY}, {"stablehlo.convert", UNARY},
-    {"stablehlo.count_leading_zeros", UNARY}, {"stablehlo.cosine", UNARY}, {"stablehlo.exponential", UNARY},
-    {"stablehlo.exponential_minus_one", UNARY}, {"stablehlo.floor", UNARY}, {"stablehlo.imag", UNARY},
-    {"stablehlo.is_finite", UNARY}, {"stablehlo.log", UNARY}, {"stablehlo.log_plus_one", UNARY},
-    {"stablehlo.logistic", UNARY}, {"stablehlo.not", UNARY}, {"stablehlo.negate", UNARY},
-    {"stablehlo.popcnt", UNARY}, {"stablehlo.real", UNARY}, {"stablehlo.round_nearest_afz", UNARY},
-    {"stablehlo.round_nearest_even", UNARY}, {"stablehlo.rsqrt", UNARY}, {"stablehlo.sign", UNARY},
-    {"stablehlo.sine", UNARY}, {"stablehlo.sqrt", UNARY}, {"stablehlo.tan", UNARY}, {"stablehlo.tanh", UNARY},
-    {"stablehlo.uniform_quantize", UNARY}, {"stablehlo.uniform_dequantize", UNARY},
-    {"stablehlo.add", BINARY}, {"stablehlo.atan2", BINARY}, {"stablehlo.divide", BINARY},
-    {"stablehlo.maximum", BINARY}, {"stablehlo.minimum", BINARY}, {"stablehlo.multiply", BINARY},
-    {"stablehlo.power", BINARY}, {"stablehlo.remainder", BINARY}, {"stablehlo.shift_left", BINARY},
-    {"stablehlo.shift_right_arithmetic", BINARY}, {"stablehlo.shift_right_logical", BINARY},
-    {"stablehlo.subtract", BINARY}, {"stablehlo.and", BINARY}, {"stablehlo.or", BINARY}, {"stablehlo.xor", BINARY},
+    {"stablehlo.abs", UNARY},
+    {"stablehlo.cbrt", UNARY},
+    {"stablehlo.ceil", UNARY},
+    {"stablehlo.convert", UNARY},
+    {"stablehlo.count_leading_zeros", UNARY},
+    {"stablehlo.cosine", UNARY},
+    {"stablehlo.exponential", UNARY},
+    {"stablehlo.exponential_minus_one", UNARY},
+    {"stablehlo.floor", UNARY},
+    {"stablehlo.imag", UNARY},
+    {"stablehlo.is_finite", UNARY},
+    {"stablehlo.log", UNARY},
+    {"stablehlo.log_plus_one", UNARY},
+    {"stablehlo.logistic", UNARY},
+    {"stablehlo.not", UNARY},
+    {"stablehlo.negate", UNARY},
+    {"stablehlo.popcnt", UNARY},
+    {"stablehlo.real", UNARY},
+    {"stablehlo.round_nearest_afz", UNARY},
+    {"stablehlo.round_nearest_even", UNARY},
+    {"stablehlo.rsqrt", UNARY},
+    {"stablehlo.sign", UNARY},
+    {"stablehlo.sine", UNARY},
+    {"stablehlo.sqrt", UNARY},
+    {"stablehlo.tan", UNARY},
+    {"stablehlo.tanh", UNARY},
+    {"stablehlo.uniform_quantize", UNARY},
+    {"stablehlo.uniform_dequantize", UNARY},
+    {"stablehlo.add", BINARY},
+    {"stablehlo.atan2", BINARY},
+    {"stablehlo.divide", BINARY},
+    {"stablehlo.maximum", BINARY},
+    {"stablehlo.minimum", BINARY},
+    {"stablehlo.multiply", BINARY},
+    {"stablehlo.power", BINARY},
+    {"stablehlo.remainder", BINARY},
+    {"stablehlo.shift_left", BINARY},
+    {"stablehlo.shift_right_arithmetic", BINARY},
+    {"stablehlo.shift_right_logical", BINARY},
+    {"stablehlo.subtract", BINARY},
+    {"stablehlo.and", BINARY},
+    {"stablehlo.or", BINARY},
+    {"stablehlo.xor", BINARY},
     {"stablehlo.complex", "% , % D : complex_types"},
-    {"stablehlo.compare", "enum=comparison_direction/comparison_direction , % , % "
-                          "?, , enum=compare_type/comparison_type ; D : F"},
+    {"stablehlo.compare",
+     "enum=comparison_direction/comparison_direction , % , % "
+     "?, , enum=compare_type/comparison_type ; D : F"},
     {"stablehlo.select", "% , % , % D : select_types"},
     {"stablehlo.clamp", "% , % , % D : S"},
     // shape and data movement
     {"stablehlo.iota", "'dim' = i64=iota_dimension D : R"},
     {"stablehlo.dynamic_iota", "% , 'dim' = i64=iota_dimension D : F"},
-    {"stablehlo.reshape", FUNCTIONAL}, {"stablehlo.dynamic_reshape", FUNCTIONAL},
-    {"stablehlo.bitcast_convert", FUNCTIONAL}, {"stablehlo.dynamic_update_slice", FUNCTIONAL},
-    {"stablehlo.real_dynamic_slice", FUNCTIONAL}, {"stablehlo.dynamic_pad", FUNCTIONAL},
+    {"stablehlo.reshape", FUNCTIONAL},
+    {"stablehlo.dynamic_reshape", FUNCTIONAL},
+    {"stablehlo.bitcast_convert", FUNCTIONAL},
+    {"stablehlo.dynamic_update_slice", FUNCTIONAL},
+    {"stablehlo.real_dynamic_slice", FUNCTIONAL},
+    {"stablehlo.dynamic_pad", FUNCTIONAL},
     {"stablehlo.broadcast", "% , 'sizes' = ints=broadcast_sizes D : F"},
     {"stablehlo.broadcast_in_dim", "% , 'dims' = ints=broadcast_dimensions D : F"},
     {"stablehlo.dynamic_broadcast_in_dim", "% , % , 'dims' = ints=broadcast_dimensions D : F"},
     {"stablehlo.concatenate", "%*, 'dim' = i64=dimension D : F"},
     {"stablehlo.slice", "% slice_ranges D : F"},
     {"stablehlo.dynamic_slice", "% , %*, 'sizes' = ints=slice_sizes D : F"},
-    {"stablehlo.pad", "% , % , 'low' = ints=edge_padding_low , 'high' = ints=edge_padding_high , "
-                      "'interior' = ints=interior_padding D : F"},
+    {"stablehlo.pad",
+     "% , % , 'low' = ints=edge_padding_low , 'high' = ints=edge_padding_high , "
+     "'interior' = ints=interior_padding D : F"},
     {"stablehlo.transpose", "% , 'dims' = ints=permutation D : F"},
     {"stablehlo.reverse", "% , 'dims' = ints=dimensions D : S"},
     {"stablehlo.get_dimension_size", "% , 'dim' = i64=dimension D : F"},
@@ -82,34 +116,64 @@ static const pretty_format FORMATS[] = {
     {"stablehlo.rng_bit_generator", "% , 'algorithm' = enum=rng_algorithm/rng_algorithm D : F"},
     {"stablehlo.reduce_precision", "% , 'format' = exponent_mantissa D : S"},
     // control, tuples, tokens
-    {"stablehlo.return", "%* D ?: : T ;"}, {"func.return", "%* D ?: : T ;"}, {"sdy.return", "%* D ?: : T ;"},
+    {"stablehlo.return", "%* D ?: : T ;"},
+    {"func.return", "%* D ?: : T ;"},
+    {"sdy.return", "%* D ?: : T ;"},
     {"func.call", "symbol=callee ( %* ) D : F"},
     {"stablehlo.custom_call", "sym=call_target_name ( %* ) D : F"},
     {"stablehlo.composite", "str=name %* ?( ( regions ) ; D : F"},
-    {"stablehlo.create_token", NO_OPERANDS}, {"stablehlo.replica_id", NO_OPERANDS},
-    {"stablehlo.partition_id", NO_OPERANDS}, {"stablehlo.after_all", "%* D : S"},
+    {"stablehlo.create_token", NO_OPERANDS},
+    {"stablehlo.replica_id", NO_OPERANDS},
+    {"stablehlo.partition_id", NO_OPERANDS},
+    {"stablehlo.after_all", "%* D : S"},
     {"stablehlo.get_tuple_element", "% [ i32=index ] D : F"},
     {"stablehlo.tuple", "%* D : tuple_types"},
     // chlo
-    {"chlo.broadcast_add", "% , % D : F"}, {"chlo.broadcast_atan2", "% , % D : F"},
-    {"chlo.broadcast_divide", "% , % D : F"}, {"chlo.broadcast_maximum", "% , % D : F"},
-    {"chlo.broadcast_minimum", "% , % D : F"}, {"chlo.broadcast_multiply", "% , % D : F"},
-    {"chlo.broadcast_next_after", "% , % D : F"}, {"chlo.broadcast_polygamma", "% , % D : F"},
-    {"chlo.broadcast_power", "% , % D : F"}, {"chlo.broadcast_remainder", "% , % D : F"},
-    {"chlo.broadcast_shift_left", "% , % D : F"}, {"chlo.broadcast_shift_right_arithmetic", "% , % D : F"},
-    {"chlo.broadcast_shift_right_logical", "% , % D : F"}, {"chlo.broadcast_subtract", "% , % D : F"},
-    {"chlo.broadcast_zeta", "% , % D : F"}, {"chlo.broadcast_and", "% , % D : F"},
-    {"chlo.broadcast_or", "% , % D : F"}, {"chlo.broadcast_xor", "% , % D : F"},
-    {"chlo.broadcast_complex", "% , % D : F"}, {"chlo.broadcast_compare", "% , % D : F"},
+    {"chlo.broadcast_add", "% , % D : F"},
+    {"chlo.broadcast_atan2", "% , % D : F"},
+    {"chlo.broadcast_divide", "% , % D : F"},
+    {"chlo.broadcast_maximum", "% , % D : F"},
+    {"chlo.broadcast_minimum", "% , % D : F"},
+    {"chlo.broadcast_multiply", "% , % D : F"},
+    {"chlo.broadcast_next_after", "% , % D : F"},
+    {"chlo.broadcast_polygamma", "% , % D : F"},
+    {"chlo.broadcast_power", "% , % D : F"},
+    {"chlo.broadcast_remainder", "% , % D : F"},
+    {"chlo.broadcast_shift_left", "% , % D : F"},
+    {"chlo.broadcast_shift_right_arithmetic", "% , % D : F"},
+    {"chlo.broadcast_shift_right_logical", "% , % D : F"},
+    {"chlo.broadcast_subtract", "% , % D : F"},
+    {"chlo.broadcast_zeta", "% , % D : F"},
+    {"chlo.broadcast_and", "% , % D : F"},
+    {"chlo.broadcast_or", "% , % D : F"},
+    {"chlo.broadcast_xor", "% , % D : F"},
+    {"chlo.broadcast_complex", "% , % D : F"},
+    {"chlo.broadcast_compare", "% , % D : F"},
     {"chlo.broadcast_select", "% , % , % D : F"},
-    {"chlo.next_after", CHLO_BINARY}, {"chlo.polygamma", CHLO_BINARY}, {"chlo.zeta", CHLO_BINARY},
+    {"chlo.next_after", CHLO_BINARY},
+    {"chlo.polygamma", CHLO_BINARY},
+    {"chlo.zeta", CHLO_BINARY},
     {"chlo.mulhi", CHLO_BINARY},
-    {"chlo._asin_acos_kernel", CHLO_UNARY}, {"chlo.acos", CHLO_UNARY}, {"chlo.acosh", CHLO_UNARY},
-    {"chlo.asin", CHLO_UNARY}, {"chlo.asinh", CHLO_UNARY}, {"chlo.atan", CHLO_UNARY}, {"chlo.atanh", CHLO_UNARY},
-    {"chlo.bessel_i1e", CHLO_UNARY}, {"chlo.conj", CHLO_UNARY}, {"chlo.cosh", CHLO_UNARY},
-    {"chlo.sinh", CHLO_UNARY}, {"chlo.tan", CHLO_UNARY}, {"chlo.digamma", CHLO_UNARY}, {"chlo.erf", CHLO_UNARY},
-    {"chlo.erf_inv", CHLO_UNARY}, {"chlo.erfc", CHLO_UNARY}, {"chlo.is_inf", CHLO_UNARY},
-    {"chlo.is_neg_inf", CHLO_UNARY}, {"chlo.is_pos_inf", CHLO_UNARY}, {"chlo.lgamma", CHLO_UNARY},
+    {"chlo._asin_acos_kernel", CHLO_UNARY},
+    {"chlo.acos", CHLO_UNARY},
+    {"chlo.acosh", CHLO_UNARY},
+    {"chlo.asin", CHLO_UNARY},
+    {"chlo.asinh", CHLO_UNARY},
+    {"chlo.atan", CHLO_UNARY},
+    {"chlo.atanh", CHLO_UNARY},
+    {"chlo.bessel_i1e", CHLO_UNARY},
+    {"chlo.conj", CHLO_UNARY},
+    {"chlo.cosh", CHLO_UNARY},
+    {"chlo.sinh", CHLO_UNARY},
+    {"chlo.tan", CHLO_UNARY},
+    {"chlo.digamma", CHLO_UNARY},
+    {"chlo.erf", CHLO_UNARY},
+    {"chlo.erf_inv", CHLO_UNARY},
+    {"chlo.erfc", CHLO_UNARY},
+    {"chlo.is_inf", CHLO_UNARY},
+    {"chlo.is_neg_inf", CHLO_UNARY},
+    {"chlo.is_pos_inf", CHLO_UNARY},
+    {"chlo.lgamma", CHLO_UNARY},
     {"chlo.square", CHLO_UNARY},
     {"chlo.top_k", "( % , 'k' = i64=k ?, , 'is_stable' = bool=is_stable ; ) D : T -> R"},
     {"chlo.constant", "D attr=value W"},
@@ -118,8 +182,9 @@ static const pretty_format FORMATS[] = {
     {"check.expect_eq_const", "% , attr=value D V"},
     {"check.expect_almost_eq", "% , % ?, , 'tolerance' = f64=tolerance ; D : O"},
     {"check.expect_almost_eq_const", "% , attr=value ?, , 'tolerance' = f64=tolerance ; D V"},
-    {"check.expect_close", "% , % , 'max_ulp_difference' = ui64=max_ulp_difference "
-                           "?, , 'min_ulp_difference' = ui64=min_ulp_difference ; : D T"},
+    {"check.expect_close",
+     "% , % , 'max_ulp_difference' = ui64=max_ulp_difference "
+     "?, , 'min_ulp_difference' = ui64=min_ulp_difference ; : D T"},
     {"check.expect_serialized_eq", "% , 'probe_id' = str=probe_id ?, , 'iter' = ui32=iteration ; D : O"},
     // arith, tensor, shape: what appears beside StableHLO in programs with dynamic shapes
     {"arith.constant", "D attr=value W"},
@@ -173,7 +238,7 @@ static bool parse_enum(text_parser *p, op_state *s, strv name_and_enum) {
   return a != NULL;
 }
 
-// --- type directives ------------------------------------------------------------------------------------------------
+// --- type directives ---------------------------------------------------------------------------------------------
 
 static void set_all_operand_types(text_parser *p, op_state *s, const mlir_type *t) {
   s->operand_types.len = 0;
@@ -279,23 +344,29 @@ static bool use_value_type(text_parser *p, op_state *s, bool results) {
 static bool parse_type_directive(text_parser *p, op_state *s, char c) {
   const mlir_type *t = NULL;
   switch (c) {
-    case 'F': return text_parse_function_type(p, &s->operand_types, &s->result_types);
-    case 'S': return parse_same_types(p, s);
+    case 'F':
+      return text_parse_function_type(p, &s->operand_types, &s->result_types);
+    case 'S':
+      return parse_same_types(p, s);
     case 'R':
       return p->tok.kind == TOK_LPAREN ? text_parse_results(p, &s->result_types)
                                        : text_parse_type_list(p, &s->result_types);
-    case 'T': return text_parse_type_list(p, &s->operand_types);
-    case 'V': return use_value_type(p, s, false);
-    case 'W': return use_value_type(p, s, true);
+    case 'T':
+      return text_parse_type_list(p, &s->operand_types);
+    case 'V':
+      return use_value_type(p, s, false);
+    case 'W':
+      return use_value_type(p, s, true);
     case 'O':
       t = text_parse_type(p);
       if (t) set_all_operand_types(p, s, t);
       return t != NULL;
-    default: return false;
+    default:
+      return false;
   }
 }
 
-// --- words that are functions -----------------------------------------------------------------------------------------
+// --- words that are functions ------------------------------------------------------------------------------------
 
 // [start:limit:stride, ...]
 static bool parse_slice_ranges(text_parser *p, op_state *s) {
@@ -323,8 +394,7 @@ static bool parse_dim_pair(text_parser *p, const mlir_attr **lhs, const mlir_att
 // batching_dims = [0] x [0], contracting_dims = [2] x [1]
 static bool parse_dot_dimensions(text_parser *p, op_state *s) {
   const mlir_attr *lb = NULL, *rb = NULL, *lc = NULL, *rc = NULL;
-  if (text_accept_keyword(p, "batching_dims") &&
-      !(parse_dim_pair(p, &lb, &rb) && text_expect(p, TOK_COMMA, "','")))
+  if (text_accept_keyword(p, "batching_dims") && !(parse_dim_pair(p, &lb, &rb) && text_expect(p, TOK_COMMA, "','")))
     return false;
   if (!text_expect_keyword(p, "contracting_dims") || !parse_dim_pair(p, &lc, &rc)) return false;
   const mlir_attr *a = text_dot_dims(p, lb, rb, lc, rc);
@@ -353,8 +423,12 @@ static bool parse_exponent_mantissa(text_parser *p, op_state *s) {
   return true;
 }
 
-static bool parse_precision_only(text_parser *p, op_state *s) { return text_parse_precision(p, s, false); }
-static bool parse_precision_algorithm(text_parser *p, op_state *s) { return text_parse_precision(p, s, true); }
+static bool parse_precision_only(text_parser *p, op_state *s) {
+  return text_parse_precision(p, s, false);
+}
+static bool parse_precision_algorithm(text_parser *p, op_state *s) {
+  return text_parse_precision(p, s, true);
+}
 
 static bool parse_regions(text_parser *p, op_state *s) {
   do {
@@ -384,18 +458,25 @@ static const struct {
     {"regions", parse_regions},
 };
 
-// --- the interpreter --------------------------------------------------------------------------------------------------
+// --- the interpreter ---------------------------------------------------------------------------------------------
 
 static tok_kind token_kind(strv word) {
   if (word.len == 2) return TOK_ARROW;
   switch (word.data[0]) {
-    case ',': return TOK_COMMA;
-    case '(': return TOK_LPAREN;
-    case ')': return TOK_RPAREN;
-    case '[': return TOK_LSQUARE;
-    case ']': return TOK_RSQUARE;
-    case '=': return TOK_EQUAL;
-    default: return TOK_COLON;
+    case ',':
+      return TOK_COMMA;
+    case '(':
+      return TOK_LPAREN;
+    case ')':
+      return TOK_RPAREN;
+    case '[':
+      return TOK_LSQUARE;
+    case ']':
+      return TOK_RSQUARE;
+    case '=':
+      return TOK_EQUAL;
+    default:
+      return TOK_COLON;
   }
 }
 

@@ -4,7 +4,7 @@
 // programs carry.
 #include "frontend/text_internal.h"
 
-// --- func.func and module ---------------------------------------------------------------------------------------------
+// --- func.func and module ----------------------------------------------------------------------------------------
 
 static const mlir_attr *dict_attr(text_parser *p, const attr_list *entries) {
   mlir_attr *a = text_new_attr(p, MLIR_ATTR_DICT);
@@ -101,7 +101,8 @@ static bool parse_func(text_parser *p, op_state *s) {
   if (text_accept_keyword(p, "attributes") && !text_parse_attr_entries(p, &s->attrs)) return false;
   mlir_region region = {0};
   if (p->tok.kind == TOK_LBRACE) {
-    if (sig.args.len > 0 && !sig.has_names) return text_error(p, p->tok.start, "a function with a body needs names for its arguments");
+    if (sig.args.len > 0 && !sig.has_names)
+      return text_error(p, p->tok.start, "a function with a body needs names for its arguments");
     if (!text_parse_region(p, sig.args.data, sig.args.len, true, &region)) return false;
   }
   vec_push(p->scratch, &s->regions, region);
@@ -120,7 +121,7 @@ static bool parse_module(text_parser *p, op_state *s) {
   return true;
 }
 
-// --- stablehlo.constant -----------------------------------------------------------------------------------------------
+// --- stablehlo.constant ------------------------------------------------------------------------------------------
 
 // {attributes} value, or the generic form without quotes
 static bool parse_constant(text_parser *p, op_state *s) {
@@ -135,7 +136,7 @@ static bool parse_constant(text_parser *p, op_state *s) {
   return true;
 }
 
-// --- stablehlo.reduce -------------------------------------------------------------------------------------------------
+// --- stablehlo.reduce --------------------------------------------------------------------------------------------
 
 // (%input init: %init), ...
 static bool parse_reduce_operands(text_parser *p, op_state *s) {
@@ -154,8 +155,7 @@ static bool parse_reduce_operands(text_parser *p, op_state *s) {
 }
 
 static bool parse_reduce_tail(text_parser *p, op_state *s) {
-  if (!text_expect_keyword(p, "across") || !text_expect_keyword(p, "dimensions") ||
-      !text_expect(p, TOK_EQUAL, "'='"))
+  if (!text_expect_keyword(p, "across") || !text_expect_keyword(p, "dimensions") || !text_expect(p, TOK_EQUAL, "'='"))
     return false;
   const mlir_attr *dims = text_parse_int_list(p);
   if (!dims) return false;
@@ -232,7 +232,7 @@ static bool parse_reduce(text_parser *p, op_state *s) {
   return true;
 }
 
-// --- stablehlo.while ---------------------------------------------------------------------------------------------------
+// --- stablehlo.while ---------------------------------------------------------------------------------------------
 
 // (%i = %init, ...) : types attributes {...} cond {...} do {...}
 static bool parse_while(text_parser *p, op_state *s) {
@@ -250,8 +250,7 @@ static bool parse_while(text_parser *p, op_state *s) {
   if (!text_expect(p, TOK_RPAREN, "',' or ')'")) return false;
   if (args.len > 0) {
     const char *at = p->tok.start;
-    if (!text_expect(p, TOK_COLON, "':' before the types") || !text_parse_type_list(p, &s->operand_types))
-      return false;
+    if (!text_expect(p, TOK_COLON, "':' before the types") || !text_parse_type_list(p, &s->operand_types)) return false;
     if (s->operand_types.len != args.len)
       return text_error(p, at, "%d values, but %d types", args.len, s->operand_types.len);
   }
@@ -269,7 +268,7 @@ static bool parse_while(text_parser *p, op_state *s) {
   return true;
 }
 
-// --- other operations -------------------------------------------------------------------------------------------------
+// --- other operations --------------------------------------------------------------------------------------------
 
 // {attributes} %a, %b : types, or ()
 static bool parse_barrier(text_parser *p, op_state *s) {
@@ -301,8 +300,7 @@ static bool parse_scan(text_parser *p, op_state *s) {
   int32_t n_inputs = s->operands.len;
   if (!text_expect_keyword(p, "inits") || !text_expect(p, TOK_LPAREN, "'('") ||
       !text_parse_operand_list(p, &s->operands) || !text_expect(p, TOK_RPAREN, "',' or ')'") ||
-      !text_expect_keyword(p, "dimension") || !text_expect(p, TOK_EQUAL, "'='") ||
-      !text_parse_integer(p, &dimension))
+      !text_expect_keyword(p, "dimension") || !text_expect(p, TOK_EQUAL, "'='") || !text_parse_integer(p, &dimension))
     return false;
   int32_t n_carries = s->operands.len - n_inputs;
   if (text_accept_keyword(p, "attributes") && !text_parse_attr_entries(p, &s->attrs)) return false;
@@ -362,10 +360,14 @@ text_op_parser text_find_custom(strv name) {
     const char *name;
     text_op_parser parse;
   } table[] = {
-      {"stablehlo.constant", parse_constant},   {"stablehlo.reduce", parse_reduce},
-      {"stablehlo.while", parse_while},         {"func.func", parse_func},
-      {"builtin.module", parse_module},         {"stablehlo.optimization_barrier", parse_barrier},
-      {"chlo.scan", parse_scan},                {"sdy.mesh", parse_sdy_mesh},
+      {"stablehlo.constant", parse_constant},
+      {"stablehlo.reduce", parse_reduce},
+      {"stablehlo.while", parse_while},
+      {"func.func", parse_func},
+      {"builtin.module", parse_module},
+      {"stablehlo.optimization_barrier", parse_barrier},
+      {"chlo.scan", parse_scan},
+      {"sdy.mesh", parse_sdy_mesh},
       {"sdy.sharding_constraint", parse_sdy_constraint},
   };
   for (size_t i = 0; i < sizeof table / sizeof *table; i++)
@@ -373,7 +375,7 @@ text_op_parser text_find_custom(strv name) {
   return NULL;
 }
 
-// --- parts that the format table names -----------------------------------------------------------------------------------
+// --- parts that the format table names ---------------------------------------------------------------------------
 
 // precision = [HIGH, HIGH]
 static bool parse_precision_list(text_parser *p, op_state *s) {
@@ -399,8 +401,8 @@ bool text_parse_precision(text_parser *p, op_state *s, bool with_algorithm) {
   }
   if (!with_algorithm) return text_expected(p, "'precision'");
   if (!text_expect_keyword(p, "algorithm") || !text_expect(p, TOK_EQUAL, "'='")) return false;
-  const mlir_attr *a = p->tok.kind == TOK_HASH ? text_parse_attr(p)
-                                               : text_parse_struct(p, STRV("stablehlo"), "dot_algorithm");
+  const mlir_attr *a =
+      p->tok.kind == TOK_HASH ? text_parse_attr(p) : text_parse_struct(p, STRV("stablehlo"), "dot_algorithm");
   if (a) text_add_attr(p, &s->attrs, "algorithm", a);
   return a != NULL;
 }

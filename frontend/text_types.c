@@ -3,14 +3,13 @@
 // (per tensor, per axis, sub-channel), aliases, and any other dialect's type as opaque text.
 //
 // Dimension lists are read from characters, not tokens, since "2x0x3xf32" has no sensible tokens.
-#include "frontend/text_internal.h"
-
 #include <string.h>
 
-static const char *const FLOAT_NAMES[] = {"f32",        "f64",      "f16",      "bf16",       "f8E5M2",
-                                          "f8E4M3",     "f8E4M3FN", "f8E3M4",   "f8E4M3FNUZ", "f8E5M2FNUZ",
-                                          "f8E4M3B11FNUZ", "f8E8M0FNU", "f4E2M1FN", "f6E2M3FN", "f6E3M2FN",
-                                          "tf32",       "f80",      "f128"};
+#include "frontend/text_internal.h"
+
+static const char *const FLOAT_NAMES[] = {
+    "f32",        "f64",           "f16",       "bf16",     "f8E5M2",   "f8E4M3",   "f8E4M3FN", "f8E3M4", "f8E4M3FNUZ",
+    "f8E5M2FNUZ", "f8E4M3B11FNUZ", "f8E8M0FNU", "f4E2M1FN", "f6E2M3FN", "f6E3M2FN", "tf32",     "f80",    "f128"};
 
 const mlir_type *text_integer_type(text_parser *p, int width, mlir_signedness signedness) {
   mlir_type t = {.kind = MLIR_TYPE_INTEGER, .width = width, .signedness = signedness};
@@ -43,11 +42,13 @@ bool text_at_type(const text_parser *p) {
   return true;
 }
 
-// --- dimension lists -------------------------------------------------------------------------------------------------
+// --- dimension lists ---------------------------------------------------------------------------------------------
 
 typedef VEC(int64_t) dim_list;
 
-static bool is_dim_start(char c) { return (c >= '0' && c <= '9') || c == '?'; }
+static bool is_dim_start(char c) {
+  return (c >= '0' && c <= '9') || c == '?';
+}
 
 static const char *scan_dim(text_parser *p, const char *s, int64_t *out) {
   if (*s == '?') {
@@ -80,7 +81,7 @@ static bool parse_dims(text_parser *p, dim_list *dims) {
   return true;
 }
 
-// --- builtin types ----------------------------------------------------------------------------------------------------
+// --- builtin types -----------------------------------------------------------------------------------------------
 
 static const mlir_type *parse_tensor(text_parser *p) {
   mlir_type t = {.kind = MLIR_TYPE_TENSOR};
@@ -182,7 +183,7 @@ static const mlir_type *parse_builtin(text_parser *p) {
   return NULL;
 }
 
-// --- quantized types -------------------------------------------------------------------------------------------------
+// --- quantized types ---------------------------------------------------------------------------------------------
 
 typedef struct quant_builder {
   mlir_quant q;
@@ -282,7 +283,7 @@ static const mlir_type *parse_quant_uniform(text_parser *p) {
   return mlir_type_unique(p->types, &t);
 }
 
-// --- dialect types and aliases ----------------------------------------------------------------------------------------
+// --- dialect types and aliases -----------------------------------------------------------------------------------
 
 static const mlir_type *parse_type_alias(text_parser *p) {
   text_alias *alias = strmap_get(&p->type_aliases, text_token_name(p));
@@ -321,7 +322,7 @@ static const mlir_type *parse_dialect_type(text_parser *p) {
   return mlir_type_unique(p->types, &t);
 }
 
-// --- entry points -----------------------------------------------------------------------------------------------------
+// --- entry points ------------------------------------------------------------------------------------------------
 
 const mlir_type *text_parse_type(text_parser *p) {
   if (!text_enter(p)) return NULL;
