@@ -27,6 +27,10 @@ LEMNOS_NODISCARD lemnos_status import_program(arena *a, strv file_name, const vo
 // Specialises the entry for concrete argument shapes (leaves in order) and refines every dynamic shape that follows from
 // them, removing dynamic_* ops and shape_assertions that become static. A violated shape_assertion is an error. What stays dynamic stays.
 LEMNOS_NODISCARD lemnos_status import_refine(hlo_module *m, int n_args, const hlo_shape *const *args, diag_sink *sink);
+// The same with values for some arguments (values may be NULL, and so may its entries): for programs whose sizes are passed in as
+// integer arguments. The result is good for these values only; the arguments stay, unused. Values must outlive the module.
+LEMNOS_NODISCARD lemnos_status import_refine_values(hlo_module *m, int n_args, const hlo_shape *const *args,
+                                                    const hlo_literal *const *values, diag_sink *sink);
 
 // Text for testing and conversion: the module as StableHLO text.
 void export_stablehlo(strbuf *out, const hlo_module *m);

@@ -178,6 +178,8 @@ static bool op_constant_like(import_ctx *c, import_scope *s, const mlir_op *op) 
   hlo_instr *like = import_value(c, s, op->operands[0], op->loc);
   const hlo_shape *shape = like ? import_result_shape(c, op) : NULL;
   if (!shape) return false;
+  if (!hlo_shape_is_array(shape) || shape->quant || !hlo_shape_is_array(like->shape))
+    return import_fail(c, op->loc, "'chlo.constant_like' needs a tensor of numbers");
   void *element = arena_alloc(c->arena, 16);
   const hlo_shape *scalar = hlo_shape_array(c->module->shapes, shape->dtype, 0, NULL);
   if (v->kind == MLIR_ATTR_DENSE && v->splat && v->data_size == (size_t)hlo_dtype_bytes(shape->dtype))

@@ -63,6 +63,13 @@ static bool config(import_ctx *c, const mlir_op *op, strv *lhs, strv *rhs, strv 
   return import_fail(c, op->loc, "'" STRV_FMT "': einsum_config must have the form \"ab,bc->ac\"", STRV_ARG(op->name));
 }
 
+static bool tensors(import_ctx *c, const mlir_op *op, hlo_instr *const *x) {
+  for (int i = 0; i < op->n_operands; i++)
+    if (!hlo_shape_is_array(x[i]->shape) || x[i]->shape->quant)
+      return import_fail(c, op->loc, "operand %d of '" STRV_FMT "' is not a tensor of numbers", i, STRV_ARG(op->name));
+  return true;
+}
+
 // Sums over the labels of x that neither of a and b (may be NULL) has.
 static hlo_instr *sum_others(import_ctx *c, import_scope *s, hlo_instr *x, labels *l, const labels *a, const labels *b,
                              const loc *where) {
@@ -117,8 +124,8 @@ bool import_einsum(import_ctx *c, import_scope *s, const mlir_op *op) {
   bool ok;
   if (op->n_operands != 2) return import_fail(c, op->loc, "'stablehlo.einsum' needs two operands");
   hlo_instr **x = import_operands(c, s, op);
-  if (!x || !config(c, op, &lt, &rt, &ot) || !parse_labels(c, op, lt, x[0]->shape->rank, &ellipsis, &l) ||
-      !parse_labels(c, op, rt, x[1]->shape->rank, &ellipsis, &r) || !parse_labels(c, op, ot, -1, &ellipsis, &o))
+  if (!x || !tensors(c, op, x) || !config(c, op, &lt, &rt, &ot) ||
+      !parse_labels(c, op, lt, x[0]->shape->rank, &ellipsis, &l) || !parse_labels(c, op, rt, x[1]->shape->rank, &ellipsis, &r) || !parse_labels(c, op, ot, -1, &ellipsis, &o))
     return false;
   hlo_instr *operands[2];
   if (!(operands[0] = sum_others(c, s, x[0], &l, &r, &o, op->loc)) || !(operands[1] = sum_others(c, s, x[1], &r, &l, &o, op->loc)))
@@ -167,8 +174,8 @@ bool import_unary_einsum(import_ctx *c, import_scope *s, const mlir_op *op) {
   int ellipsis = 0;
   if (op->n_operands != 1) return import_fail(c, op->loc, "'stablehlo.unary_einsum' needs one operand");
   hlo_instr **x = import_operands(c, s, op);
-  if (!x || !config(c, op, &lt, &rt, &ot) || !parse_labels(c, op, lt, x[0]->shape->rank, &ellipsis, &l) ||
-      !parse_labels(c, op, ot, -1, &ellipsis, &o))
+  if (!x || !tensors(c, op, x) || !config(c, op, &lt, &rt, &ot) ||
+      !parse_labels(c, op, lt, x[0]->shape->rank, &ellipsis, &l) || !parse_labels(c, op, ot, -1, &ellipsis, &o))
     return false;
   hlo_instr *sum = sum_others(c, s, x[0], &l, &o, NULL, op->loc);
   return sum && to_order(c, s, op, sum, &l, &o);

@@ -45,7 +45,8 @@ static const hlo_literal *elementwise(arena *a, hlo_shape_table *shapes, const h
   if (i->n_operands > 3) return NULL;
   for (int k = 0; k < i->n_operands; k++) {
     const hlo_literal *x = as_large(a, shapes, in[k], result);
-    if (!x) return NULL;
+    // Sizes that only claimed to agree are left to inference, which reports.
+    if (!x || hlo_shape_elements(x->shape) != hlo_shape_elements(result)) return NULL;
     types[k] = x->shape->dtype;
     data[k] = x->data;
   }
@@ -83,7 +84,10 @@ static const hlo_literal *gather(arena *a, const hlo_literal *x, const hlo_shape
   if (hlo_shape_elements(result) == 0) return out;
   int64_t to = 0;
   do {
-    for (int i = 0; i < x->shape->rank; i++) from[i] = (start ? start[i] : 0) + (stride ? stride[i] : 1) * index[map ? map[i] : i];
+    for (int i = 0; i < x->shape->rank; i++) {
+      from[i] = (start ? start[i] : 0) + (stride ? stride[i] : 1) * index[map ? map[i] : i];
+      if (from[i] < 0 || from[i] >= x->shape->dims[i]) return NULL;
+    }
     memcpy((char *)out->data + bytes * to++, (const char *)x->data + bytes * linear(x->shape, from), (size_t)bytes);
   } while (next_index(result, index));
   return out;
@@ -114,8 +118,16 @@ static const hlo_literal *reshape(arena *a, const hlo_shape *result, const hlo_l
 static const hlo_literal *concatenate(arena *a, const hlo_instr *i, const hlo_shape *result, const hlo_literal *const *in) {
   int64_t d = HLO_ATTRS(i, concatenate)->dimension, at = 0;
   int bytes = hlo_dtype_bytes(result->dtype);
+  int64_t total = 0;
   hlo_literal *out = fresh(a, result);
   if (!out || result->rank > 32) return NULL;
+  for (int k = 0; k < i->n_operands; k++) {
+    if (in[k]->shape->rank != result->rank) return NULL;
+    for (int j = 0; j < result->rank; j++)
+      if (j != d && in[k]->shape->dims[j] != result->dims[j]) return NULL;
+    total += in[k]->shape->dims[d];
+  }
+  if (total != result->dims[d]) return NULL;
   for (int k = 0; k < i->n_operands; k++) {
     const hlo_literal *x = expand(a, in[k]);
     int64_t index[32] = {0}, to[32], n = 0;
@@ -184,7 +196,8 @@ const hlo_literal *import_fold(arena *a, hlo_shape_table *shapes, const hlo_inst
                                const hlo_literal *const *in) {
   if (!import_fold_small(result)) return NULL;
   switch (i->op) {
-    case HLO_OP_RESHAPE: return reshape(a, result, in[0]);
+    case HLO_OP_RESHAPE:
+      return hlo_shape_elements(result) == hlo_shape_elements(in[0]->shape) ? reshape(a, result, in[0]) : NULL;
     case HLO_OP_BROADCAST_IN_DIM: return broadcast(a, i, result, in[0]);
     case HLO_OP_TRANSPOSE: return transpose(a, i, result, in[0]);
     case HLO_OP_CONCATENATE: return concatenate(a, i, result, in);

@@ -252,6 +252,8 @@ static bool op_cross_replica_sum(import_ctx *c, import_scope *s, const mlir_op *
   hlo_instr **operands = import_operands(c, s, op);
   const hlo_shape *shape = operands ? import_result_shape(c, op) : NULL;
   if (!shape) return false;
+  if (!hlo_shape_is_array(shape) || shape->quant)
+    return import_fail(c, op->loc, "'stablehlo.cross-replica-sum' needs one tensor of numbers");
   void *attrs = import_attrs(c, op, HLO_ATTR_LIST_all_reduce, &ok);
   if (!ok) return false;
   hlo_computation *body = hlo_build_binary_computation(c->module, HLO_OP_ADD, shape->dtype);

@@ -190,16 +190,16 @@ static fact *refine_size(frame *f, const hlo_instr *old, fact *const *in) {
 static fact *refine_slice(frame *f, const hlo_instr *old, fact *const *in) {
   int n[3] = {0};
   const int64_t *start = ints(f->r, in[1], &n[0]), *limit = ints(f->r, in[2], &n[1]), *stride = ints(f->r, in[3], &n[2]);
-  if (!start || !limit || !stride) return NULL;
+  if (!start || !limit || !stride || n[0] != n[1] || n[0] != n[2]) return NULL;
   hlo_attrs_slice *a = hlo_attrs_create(f->r->arena, HLO_ATTR_LIST_slice);
   a->slice = (hlo_slice){start, limit, stride, n[0]};
   return static_form(f, old, HLO_OP_SLICE, NULL, 1, in, a);
 }
 
 static fact *refine_pad(frame *f, const hlo_instr *old, fact *const *in) {
-  int n = 0;
-  const int64_t *low = ints(f->r, in[2], &n), *high = ints(f->r, in[3], &n), *interior = ints(f->r, in[4], &n);
-  if (!low || !high || !interior) return NULL;
+  int n = 0, n_high = 0, n_interior = 0;
+  const int64_t *low = ints(f->r, in[2], &n), *high = ints(f->r, in[3], &n_high), *interior = ints(f->r, in[4], &n_interior);
+  if (!low || !high || !interior || n != n_high || n != n_interior) return NULL;
   hlo_padding_dim *dims = ARENA_ARRAY(f->r->arena, hlo_padding_dim, n);
   for (int i = 0; i < n; i++) dims[i] = (hlo_padding_dim){low[i], high[i], interior[i]};
   hlo_attrs_pad *a = hlo_attrs_create(f->r->arena, HLO_ATTR_LIST_pad);
@@ -289,7 +289,7 @@ static void assertion_text(strbuf *out, const hlo_instr *i, fact *const *in) {
     while (text.data[p] == '{' && q < text.len && text.data[q] >= '0' && text.data[q] <= '9' && n < 1000)
       n = n * 10 + (text.data[q++] - '0');
     if (text.data[p] == '{' && q > p + 1 && q < text.len && text.data[q] == '}' && n + 1 < i->n_operands &&
-        in[n + 1]->value) {
+        in[n + 1]->value && in[n + 1]->value->shape->rank == 0) {
       strbuf_printf(out, "%lld", (long long)hlo_literal_get_i64(in[n + 1]->value, 0));
       p = q;
     } else {
@@ -301,7 +301,7 @@ static void assertion_text(strbuf *out, const hlo_instr *i, fact *const *in) {
 // *done: nothing is left of it.
 static bool check_assertion(frame *f, const hlo_instr *i, fact *const *in, bool *done) {
   *done = false;
-  if (i->n_operands < 1 || !in[0]->value) return true;
+  if (i->n_operands < 1 || !in[0]->value || in[0]->value->shape->rank) return true;
   *done = true;
   if (hlo_literal_get_i64(in[0]->value, 0)) return true;
   strbuf text = {0};
@@ -527,7 +527,7 @@ static void visit(hlo_computation *c, uint8_t *seen, hlo_computation **order, in
   order[(*n)++] = c;
 }
 
-static bool refine_module(refiner *r, int n_args, const hlo_shape *const *args) {
+static bool refine_module(refiner *r, int n_args, const hlo_shape *const *args, const hlo_literal *const *values) {
   hlo_module *m = r->module;
   hlo_computation *entry = m->entry;
   int leaves = 0, leaf = 0;
@@ -537,7 +537,9 @@ static bool refine_module(refiner *r, int n_args, const hlo_shape *const *args) 
   for (int i = 0; i < entry->n_params; i++) {
     const hlo_shape *s = argument_shape(r, entry->params[i]->shape, args, &leaf, i);
     if (!s) return false;
-    params[i] = new_fact(r, s, NULL, NULL);
+    bool known = values && hlo_shape_is_array(s) && values[leaf - 1] && import_fold_small(s) &&
+                 values[leaf - 1]->shape->dtype == s->dtype && hlo_shape_same_dims(values[leaf - 1]->shape, s);
+    params[i] = new_fact(r, s, NULL, known ? values[leaf - 1] : NULL);
   }
   hlo_computation *to = specialise(r, entry, params, &result);
   if (!to) return false;
@@ -554,6 +556,11 @@ static bool refine_module(refiner *r, int n_args, const hlo_shape *const *args) 
 }
 
 lemnos_status import_refine(hlo_module *m, int n_args, const hlo_shape *const *args, diag_sink *sink) {
+  return import_refine_values(m, n_args, args, NULL, sink);
+}
+
+lemnos_status import_refine_values(hlo_module *m, int n_args, const hlo_shape *const *args,
+                                   const hlo_literal *const *values, diag_sink *sink) {
   diag_sink local;
   diag_sink_init(&local, m->arena);
   refiner r = {.module = m, .arena = m->arena, .sink = sink ? sink : &local};
@@ -561,13 +568,15 @@ lemnos_status import_refine(hlo_module *m, int n_args, const hlo_shape *const *a
   r.plain = ARENA_ARRAY(m->arena, uint8_t, r.n_plain);
   int mark = r.sink->n_errors;
   lemnos_status status = LEMNOS_SUCCESS;
-  if (!refine_module(&r, n_args, args)) {
+  if (!refine_module(&r, n_args, args, values)) {
     status = diag_sink_status(r.sink, mark);
     if (!status && r.status) {
       status = r.status;
       r.status = NULL;
     }
     if (!status) status = lemnos_status_make(LEMNOS_INTERNAL, "refinement failed without a reason");
+    for (int i = m->n_computations; i-- > 0;)  // the module stays as it was
+      if (m->computations[i]->id >= r.n_plain) hlo_computation_remove(m->computations[i]);
   }
   lemnos_status_free(r.status);
   if (!status) status = hlo_verify(m, r.sink);

@@ -5,7 +5,7 @@
 //
 //   import_all [--hlo|--stablehlo] [--refine=N] FOLDER|FILE...
 //
-// --hlo and --stablehlo print the (refined) modules; --refine=N specialises dynamic argument sizes to N and says what stays dynamic.
+// --hlo and --stablehlo print the (refined) modules; --refine=N specialises dynamic argument sizes (and integer scalars) to N and says what stays dynamic.
 // Failures are printed one a line, then counted by reason. Exit status 1 if there was one.
 #include <dirent.h>
 #include <stdio.h>
@@ -86,6 +86,14 @@ static void through_stablehlo(totals *t, const char *path, arena *a, const hlo_m
   strbuf_deinit(&after);
 }
 
+// Integer scalars are taken for sizes, too.
+static const hlo_literal *size_value(totals *t, arena *a, const hlo_shape *s) {
+  if (!hlo_shape_is_array(s) || s->rank || !hlo_dtype_is_integer(s->dtype)) return NULL;
+  void *element = arena_alloc(a, 16);
+  hlo_element_set_i64(s->dtype, element, 0, t->refine);
+  return hlo_literal_splat(a, s, element);
+}
+
 static void collect_args(totals *t, arena *a, hlo_module *m, const hlo_shape *s, const hlo_shape **out, int *n) {
   for (int i = 0; i < hlo_shape_leaves(s); i++) {
     const hlo_shape *leaf = hlo_shape_leaf(s, i);
@@ -101,8 +109,10 @@ static void refine(totals *t, const char *path, arena *a, hlo_module *m) {
   for (int i = 0; i < m->entry->n_params; i++) leaves += hlo_shape_leaves(m->entry->params[i]->shape);
   const hlo_shape **args = ARENA_ARRAY(a, const hlo_shape *, leaves);
   for (int i = 0; i < m->entry->n_params; i++) collect_args(t, a, m, m->entry->params[i]->shape, args, &n);
+  const hlo_literal **values = ARENA_ARRAY(a, const hlo_literal *, leaves);
+  for (int i = 0; i < n; i++) values[i] = size_value(t, a, args[i]);
   diag_sink_init(&sink, a);
-  if (take(t, path, "refine", import_refine(m, n, args, &sink))) {
+  if (take(t, path, "refine", import_refine_values(m, n, args, values, &sink))) {
     const char *left = NULL;
     for (int i = 0; i < m->n_computations; i++)
       HLO_FOR_EACH(x, m->computations[i])
