@@ -124,6 +124,9 @@ hlo_module *hlo_module_clone(const hlo_module *m, arena *a);
 // A copy of `c` (and of what it calls, once each) in module `into`, which may be c's own (then attributes are shared).
 // NULL if there is no memory for the literals.
 hlo_computation *hlo_computation_clone(const hlo_computation *c, hlo_module *into);
+// Equal in everything that the text form shows: computations and instructions in order, names, shapes, operands, callees,
+// attributes, aliases (not ids, not locations). If not, *why (may be NULL) is a static string that says what differs.
+bool hlo_module_equal(const hlo_module *a, const hlo_module *b, const char **why);
 // Is c nothing but root = op(param0, param1) (either order reported by *swapped)? For reduce bodies.
 bool hlo_computation_is_binary(const hlo_computation *c, hlo_op *out_op, bool *out_swapped);
 
@@ -168,6 +171,9 @@ void hlo_print_module(strbuf *out, const hlo_module *m, const hlo_print_options 
 void hlo_print_computation(strbuf *out, const hlo_computation *c, const hlo_print_options *options);
 void hlo_print_instr(strbuf *out, const hlo_instr *i, const hlo_print_options *options);
 // Parses HLO text (also XLA's own dumps: layouts, metadata, sharding, frontend_attributes, backend_config accepted).
+// Names, arity, literals and required attributes are checked, calls are acyclic; the rest is hlo_verify's. Locations are
+// metadata's, else places in the text. An operation that we do not have is refused by name: UNIMPLEMENTED if nothing else
+// is wrong. text must outlive the module (module->source).
 LEMNOS_NODISCARD lemnos_status hlo_parse(arena *a, strv file_name, strv text, diag_sink *sink, hlo_module **out);
 
 // --- checking ---------------------------------------------------------------------------------------------------------

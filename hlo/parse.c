@@ -98,8 +98,7 @@ static bool parse_donors(hlo_parser *p, header *h) {
 }
 
 static bool parse_count(hlo_parser *p, int32_t *out) {
-  hlo_parse_skip_blanks(p);
-  const char *at = p->at;
+  const char *at = hlo_parse_place(p);
   int64_t n;
   if (!hlo_parse_int(p, &n)) return false;
   if (n < 1 || n > INT32_MAX) return hlo_parse_fail(p, at, "expected a number from 1 on");
@@ -180,8 +179,7 @@ static bool same_array(const hlo_shape *a, const hlo_shape *b) {
 
 // "[shape] [%]name"
 static bool parse_operand(hlo_parser *p, operand_list *list) {
-  hlo_parse_skip_blanks(p);
-  const char *at = p->at;
+  const char *at = hlo_parse_place(p);
   const hlo_shape *shape = NULL;
   bool shaped = hlo_parse_peek(p, '(');
   if (!shaped && !hlo_parse_peek(p, '%')) {
@@ -222,8 +220,7 @@ static bool parse_parentheses(hlo_parser *p, hlo_computation *c, hlo_text_instr 
   if (!hlo_parse_expect(p, '(', "after the operation")) return false;
   if (i->op == HLO_OP_PARAMETER) {
     hlo_attrs_parameter *a = i->attrs;
-    hlo_parse_skip_blanks(p);
-    const char *at = p->at;
+    const char *at = hlo_parse_place(p);
     if (!hlo_parse_int(p, &a->number)) return false;
     if (a->number < 0 || a->number > 1 << 20) return hlo_parse_fail(p, at, "this parameter number is out of range");
     if (a->number < c->n_params && c->params[a->number])
@@ -231,7 +228,7 @@ static bool parse_parentheses(hlo_parser *p, hlo_computation *c, hlo_text_instr 
     i->seen |= 1;
   } else if (i->op == HLO_OP_CONSTANT) {
     hlo_attrs_constant *a = i->attrs;
-    const char *at = p->at;
+    const char *at = hlo_parse_place(p);
     strv word = hlo_parse_word(p);  // older texts repeat the shape
     const hlo_shape *again;
     bool shaped = word.len && p->at < p->end && *p->at == '[';
@@ -258,9 +255,9 @@ static bool check_attrs(hlo_parser *p, const hlo_text_instr *i, const char *at) 
     return hlo_parse_fail(p, at, "%s needs the attribute '%s'", hlo_op_table[i->op].text_name,
                           d->text_key[0] ? d->text_key : d->field);
   }
-  if (i->op == HLO_OP_ALL_TO_ALL) {
+  if (i->split_by_group) {
     hlo_attrs_all_to_all *a = i->attrs;
-    if (a->split_count < 0) a->split_count = a->replica_groups.cols;
+    a->split_count = a->replica_groups.cols;
   }
   return true;
 }
@@ -335,23 +332,29 @@ static hlo_instr *parse_right_side(hlo_parser *p, hlo_computation *c, strv name,
   return hlo_instr_create(c, NULL, i->op, i->shape, list->v.len, list->v.data, n_called, called, i->attrs, i->loc, name);
 }
 
-static void skip_line(hlo_parser *p) {
+static void skip_rest(hlo_parser *p) {
   while (p->at < p->end && *p->at != '\n') p->at++;
+}
+
+// After an error: to the end of the line, or not at all if the cursor is at a line's first word.
+static void skip_line(hlo_parser *p) {
+  const char *from = p->at;
+  while (from > p->begin && (from[-1] == ' ' || from[-1] == '\t')) from--;
+  if (from > p->begin && from[-1] == '\n' && from[0] != '\n') return;  // something was missing on the line before
+  skip_rest(p);
 }
 
 // The instruction whose name is at the cursor.
 static void parse_instr(hlo_parser *p, hlo_computation *c, bool root) {
-  hlo_parse_skip_blanks(p);
-  const char *at = p->at;
+  const char *at = hlo_parse_place(p);
   strv name = parse_name(p, "an instruction");
   if (!name.len) {
-    if (p->at < p->end && *p->at != '\n') p->at++;
-    skip_line(p);
+    skip_rest(p);
     return;
   }
   if (strmap_has(&p->scope, name)) {
     hlo_parse_fail(p, at, "'%%" STRV_FMT "' is already defined in this computation", STRV_ARG(name));
-    skip_line(p);
+    skip_rest(p);
     return;
   }
   hlo_text_instr i = {.loc = hlo_parse_loc(p, at)};
@@ -396,27 +399,25 @@ static void check_computation(hlo_parser *p, hlo_computation *c, const char *at,
     return;
   }
   if (!c->root) c->root = c->last;
-  for (int k = 0; k < c->n_params; k++)
-    if (!c->params[k]) hlo_parse_fail(p, at, "parameter %d of '%%" STRV_FMT "' is missing", k, STRV_ARG(c->name));
+  int k = 0;
+  while (k < c->n_params && c->params[k]) k++;
+  if (k < c->n_params) hlo_parse_fail(p, at, "parameter %d of '%%" STRV_FMT "' is missing", k, STRV_ARG(c->name));
 }
 
 static void parse_computation(hlo_parser *p, int *n_defined) {
-  hlo_parse_skip_blanks(p);
-  const char *at = p->at;
+  const char *at = hlo_parse_place(p);
   bool entry = hlo_parse_accept_word(p, "ENTRY");
   strv name = parse_name(p, "a computation");
   int errors = p->sink->n_errors;
   if (!name.len) {
-    if (p->at < p->end) p->at++;
-    skip_line(p);
+    skip_rest(p);
     return;
   }
   text_computation *t = computation_by_name(p, name);
   if (t->defined) hlo_parse_fail(p, at, "computation '%%" STRV_FMT "' is already defined", STRV_ARG(name));
   if (entry && p->module->entry) hlo_parse_fail(p, at, "a second ENTRY");
   if (!hlo_parse_peek(p, '{') && !skip_signature(p)) {
-    while (p->at < p->end && *p->at != '{' && *p->at != '\n') p->at++;
-    skip_line(p);
+    skip_rest(p);
   } else if (!hlo_parse_expect(p, '{', "before the instructions of a computation")) {
     skip_line(p);
     return;
@@ -427,7 +428,7 @@ static void parse_computation(hlo_parser *p, int *n_defined) {
   if (!again) t->order = (*n_defined)++;
   if (entry) p->module->entry = c;
   p->scope = (strmap){0};
-  while (!hlo_parse_peek(p, '}') && p->at < p->end) {
+  for (hlo_parse_skip_blanks(p); p->at < p->end && *p->at != '}'; hlo_parse_skip_blanks(p)) {
     const char *before = p->at;
     bool root = hlo_parse_accept_word(p, "ROOT");
     if (root && hlo_parse_peek(p, '=')) {  // an instruction that is called ROOT
@@ -435,7 +436,7 @@ static void parse_computation(hlo_parser *p, int *n_defined) {
       root = false;
     }
     parse_instr(p, c, root);
-    if (p->at == before) skip_line(p);
+    if (p->at == before) skip_rest(p);
   }
   if (!hlo_parse_accept(p, '}')) hlo_parse_fail(p, at, "computation '%%" STRV_FMT "' is not closed by '}'", STRV_ARG(name));
   while (hlo_parse_accept(p, ',')) {  // execution_thread="main"

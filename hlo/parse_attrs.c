@@ -165,7 +165,7 @@ static bool parse_precisions(hlo_parser *p, hlo_precisions *out) {
 
 // "[2,4]<=[8]" or "[4,2]<=[2,4]T(1,0)": ids 0, 1, ... shaped as behind "<=", transposed, then cut into rows.
 static bool parse_iota_groups(hlo_parser *p, hlo_groups *out) {
-  const char *at = p->at;
+  const char *at = hlo_parse_place(p);
   int64_t size[2], dims[8], permutation[8];
   int n = 0, n_permutation = 0;
   if (!hlo_parse_expect(p, '[', "before a group shape") || !hlo_parse_int(p, &size[0]) ||
@@ -237,8 +237,7 @@ static bool parse_groups(hlo_parser *p, hlo_groups *out) {
 }
 
 static bool parse_pairs(hlo_parser *p, hlo_pairs *out) {
-  hlo_parse_skip_blanks(p);
-  const char *at = p->at;
+  const char *at = hlo_parse_place(p);
   hlo_groups g = {0};
   if (!parse_groups(p, &g)) return false;
   if (g.rows && g.cols != 2) return hlo_parse_fail(p, at, "expected pairs");
@@ -269,8 +268,7 @@ static bool parse_dict(hlo_parser *p, hlo_dict *out) {
 // "{}" gives -1, "{2}" gives 2.
 static bool parse_leaf(hlo_parser *p, int64_t *out) {
   hlo_i64s l;
-  hlo_parse_skip_blanks(p);
-  const char *at = p->at;
+  const char *at = hlo_parse_place(p);
   if (!hlo_parse_ints(p, &l)) return false;
   if (l.n > 1 || (l.n && l.data[0] < 0)) return hlo_parse_fail(p, at, "expected {} or one number of a leaf");
   *out = l.n ? l.data[0] : -1;
@@ -311,7 +309,7 @@ static bool parse_i64(hlo_parser *p, const hlo_attr_desc *d, int64_t *out) {
   for (int i = 0; i < 5 && !strcmp(d->text_key, "api_version"); i++)
     if (hlo_parse_accept_word(p, versions[i])) return *out = i, true;
   if (!hlo_parse_peek(p, '{')) return hlo_parse_int(p, out);
-  const char *at = p->at;
+  const char *at = hlo_parse_place(p);
   hlo_i64s l;
   if (!hlo_parse_ints(p, &l)) return false;
   if (l.n != 1) return hlo_parse_fail(p, at, "%s takes one number here", d->text_key);
@@ -475,12 +473,11 @@ static bool parse_foreign(hlo_parser *p, hlo_text_instr *i, strv key, bool *hand
   if (i->op == HLO_OP_ALL_TO_ALL && strv_eq_cstr(key, "dimensions")) {
     hlo_attrs_all_to_all *a = i->attrs;
     hlo_i64s dims;
-    hlo_parse_skip_blanks(p);
-    const char *at = p->at;
+    const char *at = hlo_parse_place(p);
     if (!hlo_parse_ints(p, &dims)) return false;
     if (dims.n != 1) return hlo_parse_fail(p, at, "an all-to-all has one dimension");
     a->split_dimension = a->concat_dimension = dims.data[0];
-    a->split_count = -1;  // the size of a group: set at the end of the instruction
+    i->split_by_group = true;
     i->seen |= 7;
     return true;
   }
@@ -502,8 +499,7 @@ static bool parse_foreign(hlo_parser *p, hlo_text_instr *i, strv key, bool *hand
   }
   if (i->op == HLO_OP_TOP_K && strv_eq_cstr(key, "largest")) {
     bool largest;
-    hlo_parse_skip_blanks(p);
-    const char *at = p->at;
+    const char *at = hlo_parse_place(p);
     if (!parse_flag(p, &largest)) return false;
     if (largest) return true;
     p->n_unimplemented++;

@@ -59,15 +59,19 @@ void hlo_parse_skip_blanks(hlo_parser *p) {
   }
 }
 
-bool hlo_parse_peek(hlo_parser *p, char c) {
+bool hlo_parse_accept(hlo_parser *p, char c) {
+  const char *from = p->at;
   hlo_parse_skip_blanks(p);
-  return p->at < p->end && *p->at == c;
+  if (p->at < p->end && *p->at == c) return p->at++, true;
+  p->at = from;  // an instruction that ends here leaves the cursor on its line
+  return false;
 }
 
-bool hlo_parse_accept(hlo_parser *p, char c) {
-  if (!hlo_parse_peek(p, c)) return false;
-  p->at++;
-  return true;
+bool hlo_parse_peek(hlo_parser *p, char c) {
+  const char *from = p->at;
+  bool found = hlo_parse_accept(p, c);
+  p->at = from;
+  return found;
 }
 
 static bool is_word_char(const char *at, const char *end) {

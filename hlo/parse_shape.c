@@ -13,7 +13,7 @@ typedef struct array_shape {
 } array_shape;
 
 static bool parse_size(hlo_parser *p, int64_t *out) {
-  const char *at = p->at;
+  const char *at = hlo_parse_place(p);
   if (!hlo_parse_int(p, out)) return false;
   return *out >= 0 ? true : hlo_parse_fail(p, at, "the size of a dimension cannot be negative");
 }
@@ -48,7 +48,7 @@ static bool parse_layout(hlo_parser *p, array_shape *a) {
   while (!hlo_parse_peek(p, '}') && !hlo_parse_peek(p, ':')) {
     int64_t d;
     if (n && !hlo_parse_expect(p, ',', "between the dimensions of a layout")) return false;
-    const char *at = p->at;
+    const char *at = hlo_parse_place(p);
     if (!hlo_parse_int(p, &d)) return false;
     if (d < 0 || d >= a->shape.rank || used[d] || n == a->shape.rank)
       return hlo_parse_fail(p, at, "a layout must name each dimension of its shape once");
@@ -96,11 +96,11 @@ static bool parse_scales(hlo_parser *p, hlo_quant *q) {
 static bool parse_quant(hlo_parser *p, array_shape *a) {
   hlo_quant *q = ARENA_NEW(p->arena, hlo_quant);
   q->axis = -1;
-  const char *at = p->at;
+  const char *at = hlo_parse_place(p);
   if (!hlo_dtype_is_integer(a->shape.dtype)) return hlo_parse_fail(p, at, "a quantized type is stored as an integer");
   if (!hlo_parse_accept_word(p, "quant")) return hlo_parse_fail(p, at, "expected 'quant' after '!'");
   if (!hlo_parse_expect(p, '(', "after quant")) return false;
-  at = p->at;
+  at = hlo_parse_place(p);
   if (!hlo_dtype_from_hlo(hlo_parse_word(p), &q->expressed) || !hlo_dtype_is_float(q->expressed))
     return hlo_parse_fail(p, at, "expected the expressed float type");
   if (!hlo_parse_expect(p, ',', "after the expressed type") || !hlo_parse_int(p, &q->storage_min) ||
@@ -110,13 +110,13 @@ static bool parse_quant(hlo_parser *p, array_shape *a) {
   if (hlo_parse_accept_word(p, "axis")) {
     int64_t axis;
     if (!hlo_parse_expect(p, '=', "after axis")) return false;
-    at = p->at;
+    at = hlo_parse_place(p);
     if (!hlo_parse_int(p, &axis)) return false;
     if (axis < 0 || axis >= a->shape.rank) return hlo_parse_fail(p, at, "the quantized axis is not a dimension");
     q->axis = (int32_t)axis;
     if (!hlo_parse_expect(p, ',', "after the axis")) return false;
   }
-  at = p->at;
+  at = hlo_parse_place(p);
   if (!parse_scales(p, q)) return false;
   int64_t wanted = q->axis < 0 ? 1 : a->dims[q->axis];
   if (wanted != HLO_DYNAMIC && q->n_scales != wanted)
@@ -128,7 +128,7 @@ static bool parse_quant(hlo_parser *p, array_shape *a) {
 static bool parse_array_shape(hlo_parser *p, const hlo_shape **out) {
   array_shape a;
   a.shape = (hlo_shape){.dims = a.dims};
-  const char *at = p->at;
+  const char *at = hlo_parse_place(p);
   strv name = hlo_parse_word(p);
   if (strv_eq_cstr(name, "tuple") || !hlo_dtype_from_hlo(name, &a.shape.dtype)) {
     if (!name.len) return hlo_parse_fail(p, at, "expected a shape");
@@ -152,7 +152,7 @@ static bool parse_array_shape(hlo_parser *p, const hlo_shape **out) {
 static bool parse_shape(hlo_parser *p, int depth, const hlo_shape **out) {
   if (!hlo_parse_peek(p, '(')) return parse_array_shape(p, out);
   if (depth == HLO_TEXT_MAX_NESTING) return hlo_parse_fail(p, p->at, "tuples nested too deeply");
-  p->at++;
+  (void)hlo_parse_accept(p, '(');
   VEC(const hlo_shape *) v = {0};
   bool ok = true;
   if (!hlo_parse_accept(p, ')')) {
@@ -198,6 +198,8 @@ static bool parse_element(hlo_parser *p, hlo_dtype t, void *data, int64_t i) {
 static bool parse_elements(hlo_parser *p, const hlo_literal *l, int dim, int64_t *next) {
   const hlo_shape *s = l->shape;
   if (dim == s->rank) return parse_element(p, s->dtype, l->data, (*next)++);
+  const char *at = hlo_parse_place(p);
+  if (p->end - at >= 3 && !memcmp(at, "...", 3)) return parse_element(p, s->dtype, l->data, 0);  // says what is wrong
   if (!hlo_parse_expect(p, '{', "before the elements of a dimension")) return false;
   for (int64_t i = 0; i < s->dims[dim]; i++) {
     if (i && !hlo_parse_accept(p, ','))
@@ -211,8 +213,7 @@ static bool parse_elements(hlo_parser *p, const hlo_literal *l, int dim, int64_t
 }
 
 bool hlo_parse_literal(hlo_parser *p, const hlo_shape *shape, const hlo_literal **out) {
-  hlo_parse_skip_blanks(p);
-  const char *at = p->at;
+  const char *at = hlo_parse_place(p);
   if (!hlo_shape_is_array(shape)) {
     p->n_unimplemented++;
     return hlo_parse_fail(p, at, "constants of tuple and token shape are not supported");

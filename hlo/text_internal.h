@@ -57,6 +57,7 @@ typedef struct hlo_text_instr {
   void *attrs;
   uint64_t seen;                     // bit per descriptor
   hlo_computation *called[2];        // by the keys that name one
+  bool split_by_group;               // all-to-all: split_count is the size of a group
   VEC(hlo_computation *) called_list;  // branch_computations, called_computations (heap)
   const loc *loc;
 } hlo_text_instr;
@@ -64,6 +65,7 @@ typedef struct hlo_text_instr {
 bool hlo_parse_fail(hlo_parser *p, const char *at, const char *format, ...) LEMNOS_PRINTF(3, 4);  // always false
 const loc *hlo_parse_loc(hlo_parser *p, const char *at);
 void hlo_parse_skip_blanks(hlo_parser *p);
+static inline const char *hlo_parse_place(hlo_parser *p) { return hlo_parse_skip_blanks(p), p->at; }  // of what comes next
 bool hlo_parse_peek(hlo_parser *p, char c);
 bool hlo_parse_accept(hlo_parser *p, char c);
 bool hlo_parse_accept_word(hlo_parser *p, const char *word);  // a whole word
