@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolution with all of its dimension numbers, strides, dilations, reversal, feature and batch groups.
+//
+// Per group it is a product kernel[m][k] * patches[k][n]: m output features of the group, n output positions (batch and
+// space), k window positions times input features, ascending (window row-major slowest, feature fastest). Patches are
+// gathered panel by panel into the packed form of dot.c's kernel; what lies in the padding or between dilated elements is zero.
+#include "interp/interp_internal.h"
+
+typedef struct conv_job {
+  const hlo_conv_dnums *d;
+  const hlo_window_dim *w;
+  int n_spatial;
+  interp_math math;
+  const char *in, *kernel;
+  char *out;
+  int in_bytes, kernel_bytes, out_bytes;
+  interp_cvt in_cvt, kernel_cvt, out_cvt;
+  int64_t is[INTERP_MAX_RANK], ks[INTERP_MAX_RANK], os[INTERP_MAX_RANK];  // strides, elements
+  int64_t in_size[INTERP_MAX_RANK], out_size[INTERP_MAX_RANK], kernel_size[INTERP_MAX_RANK];  // spatial
+  int64_t batch, m, n, k, features, taps;
+  int64_t in_feature0, in_batch0, out_feature0;  // of the group at hand
+  char *a_panels;
+  char **thread_b, **thread_tmp;
+} conv_job;
+
+static void pack_kernel(void *ctx, int64_t begin, int64_t end, int thread) {
+  conv_job *j = ctx;
+  const hlo_conv_dnums *d = j->d;
+  int mb = interp_math_bytes(j->math);
+  char *raw = j->thread_tmp[thread], *wide = raw + (size_t)j->k * 16;
+  for (int64_t t = begin; t < end; t++) {
+    char *out = j->a_panels + t * j->k * INTERP_MR * mb;
+    memset(out, 0, (size_t)(j->k * INTERP_MR * mb));
+    for (int64_t r = 0; r < INTERP_MR && t * INTERP_MR + r < j->m; r++) {
+      int64_t feature = j->out_feature0 + t * INTERP_MR + r;
+      int64_t index[INTERP_MAX_RANK] = {0};
+      for (int64_t tap = 0; tap < j->taps; tap++) {
+        int64_t at = feature * j->ks[d->kernel_output_feature];
+        for (int s = 0; s < j->n_spatial; s++) {
+          int64_t x = j->w[s].reversal ? j->kernel_size[s] - 1 - index[s] : index[s];
+          at += x * j->ks[d->kernel_spatial.data[s]];
+        }
+        hlo_copy_strided(j->features, j->kernel_bytes, raw + tap * j->features * j->kernel_bytes, 1,
+                         j->kernel + at * j->kernel_bytes, j->ks[d->kernel_input_feature]);
+        for (int s = j->n_spatial - 1; s >= 0 && ++index[s] == j->kernel_size[s]; s--) index[s] = 0;
+      }
+      interp_cvt_run(&j->kernel_cvt, j->k, raw, wide);
+      hlo_copy_strided(j->k, mb, out + r * mb, INTERP_MR, wide, 1);
+    }
+  }
+}
+
+// The patch of output position p as k elements of the input's type in `raw`.
+static void gather_patch(const conv_job *j, int64_t p, char *raw) {
+  const hlo_conv_dnums *d = j->d;
+  int64_t o[INTERP_MAX_RANK], index[INTERP_MAX_RANK] = {0};
+  for (int s = j->n_spatial - 1; s >= 0; s--) {
+    o[s] = p % j->out_size[s];
+    p /= j->out_size[s];
+  }
+  int64_t base = (j->in_batch0 + p) * j->is[d->input_batch] + j->in_feature0 * j->is[d->input_feature];
+  size_t tap_bytes = (size_t)(j->features * j->in_bytes);
+  for (int64_t tap = 0; tap < j->taps; tap++, raw += tap_bytes) {
+    int64_t at = base;
+    bool inside = true;
+    for (int s = 0; s < j->n_spatial && inside; s++) {
+      int64_t x = o[s] * j->w[s].stride + index[s] * j->w[s].window_dilation - j->w[s].pad_low;
+      if (j->w[s].base_dilation != 1) {
+        inside = x >= 0 && x % j->w[s].base_dilation == 0;
+        x /= j->w[s].base_dilation;
+      }
+      inside = inside && x >= 0 && x < j->in_size[s];
+      at += x * j->is[d->input_spatial.data[s]];
+    }
+    if (inside)
+      hlo_copy_strided(j->features, j->in_bytes, raw, 1, j->in + at * j->in_bytes, j->is[d->input_feature]);
+    else
+      memset(raw, 0, tap_bytes);
+    for (int s = j->n_spatial - 1; s >= 0 && ++index[s] == j->kernel_size[s]; s--) index[s] = 0;
+  }
+}
+
+static int64_t out_offset(const conv_job *j, int64_t p) {
+  const hlo_conv_dnums *d = j->d;
+  int64_t at = 0;
+  for (int s = j->n_spatial - 1; s >= 0; s--) {
+    at += p % j->out_size[s] * j->os[d->output_spatial.data[s]];
+    p /= j->out_size[s];
+  }
+  return at + p * j->os[d->output_batch];
+}
+
+static void multiply(void *ctx, int64_t begin, int64_t end, int thread) {
+  conv_job *j = ctx;
+  int mb = interp_math_bytes(j->math);
+  _Alignas(64) char c[INTERP_MR * INTERP_NR * 16];
+  char row[INTERP_NR * 16];
+  char *raw = j->thread_tmp[thread], *wide = raw + (size_t)j->k * 16, *b = j->thread_b[thread];
+  for (int64_t t = begin; t < end; t++) {
+    int64_t n0 = t * INTERP_NR, nn = j->n - n0 < INTERP_NR ? j->n - n0 : INTERP_NR, at[INTERP_NR];
+    if (nn < INTERP_NR) memset(b, 0, (size_t)(j->k * INTERP_NR * mb));
+    for (int64_t q = 0; q < nn; q++) {
+      gather_patch(j, n0 + q, raw);
+      interp_cvt_run(&j->in_cvt, j->k, raw, wide);
+      hlo_copy_strided(j->k, mb, b + q * mb, INTERP_NR, wide, 1);
+      at[q] = out_offset(j, n0 + q);
+    }
+    for (int64_t m0 = 0; m0 < j->m; m0 += INTERP_MR) {
+      interp_dot_tile(j->math, j->k, j->a_panels + m0 * j->k * mb, b, c);
+      for (int64_t i = 0; i < INTERP_MR && m0 + i < j->m; i++) {
+        interp_cvt_run(&j->out_cvt, nn, c + i * INTERP_NR * mb, row);
+        int64_t feature = (j->out_feature0 + m0 + i) * j->os[j->d->output_feature];
+        for (int64_t q = 0; q < nn; q++)
+          memcpy(j->out + (at[q] + feature) * j->out_bytes, row + q * j->out_bytes, (size_t)j->out_bytes);
+      }
+    }
+  }
+}
+
+static lemnos_status thread_blocks(interp_call *c, size_t bytes, char ***out) {
+  int n = c->cx->n_threads;
+  *out = interp_scratch(c->cx, sizeof(char *) * (size_t)n);
+  if (!*out) return interp_scratch_failed(c, bytes);
+  for (int t = 0; t < n; t++) {
+    (*out)[t] = interp_scratch(c->cx, bytes);
+    if (!(*out)[t]) return interp_scratch_failed(c, bytes);
+  }
+  return LEMNOS_SUCCESS;
+}
+
+static lemnos_status conv(interp_call *c, const interp_array *in, const interp_array *kernel, interp_array *out,
+                          const hlo_window_dim *w) {
+  const hlo_attrs_convolution *a = HLO_ATTRS(c->in->src, convolution);
+  conv_job j = {.d = &a->dnums, .w = w, .n_spatial = a->dnums.input_spatial.n, .in = in->data,
+                .kernel = kernel->data, .out = out->data};
+  j.math = interp_math_for(in->dtype, out->dtype);
+  hlo_dtype t = interp_math_dtype(j.math);
+  if (!interp_cvt_init(&j.in_cvt, in->dtype, t) || !interp_cvt_init(&j.kernel_cvt, kernel->dtype, t) ||
+      !interp_cvt_init(&j.out_cvt, t, out->dtype))
+    return interp_error(c, LEMNOS_UNIMPLEMENTED, "no conversion of this element type");
+  j.in_bytes = hlo_dtype_bytes(in->dtype);
+  j.kernel_bytes = hlo_dtype_bytes(kernel->dtype);
+  j.out_bytes = hlo_dtype_bytes(out->dtype);
+  interp_strides(in, j.is);
+  interp_strides(kernel, j.ks);
+  interp_strides(out, j.os);
+  j.taps = 1;
+  int64_t positions = 1;
+  for (int s = 0; s < j.n_spatial; s++) {
+    j.in_size[s] = in->dims[a->dnums.input_spatial.data[s]];
+    j.kernel_size[s] = kernel->dims[a->dnums.kernel_spatial.data[s]];
+    j.out_size[s] = out->dims[a->dnums.output_spatial.data[s]];
+    j.taps *= j.kernel_size[s];
+    positions *= j.out_size[s];
+  }
+  int64_t groups = a->feature_group_count > 1 ? a->feature_group_count : a->batch_group_count;
+  if (groups < 1) groups = 1;
+  j.features = kernel->dims[a->dnums.kernel_input_feature];
+  j.batch = out->dims[a->dnums.output_batch];
+  j.k = j.taps * j.features;
+  j.m = out->dims[a->dnums.output_feature] / groups;
+  j.n = j.batch * positions;
+  if (interp_count(out) == 0) return LEMNOS_SUCCESS;
+  int mb = interp_math_bytes(j.math);
+  LEMNOS_TRY(thread_blocks(c, (size_t)(j.k + 1) * INTERP_NR * (size_t)mb, &j.thread_b));
+  LEMNOS_TRY(thread_blocks(c, (size_t)(j.k + 1) * 32, &j.thread_tmp));
+  int64_t panels = (j.m + INTERP_MR - 1) / INTERP_MR;
+  size_t bytes = (size_t)(panels * INTERP_MR * (j.k + 1) * mb);
+  j.a_panels = interp_scratch(c->cx, bytes);
+  if (!j.a_panels) return interp_scratch_failed(c, bytes);
+  for (int64_t g = 0; g < groups; g++) {
+    LEMNOS_TRY(interp_poll(c->cx));
+    j.in_feature0 = a->feature_group_count > 1 ? g * j.features : 0;
+    j.in_batch0 = a->batch_group_count > 1 ? g * (in->dims[a->dnums.input_batch] / groups) : 0;
+    j.out_feature0 = g * j.m;
+    interp_parallel(c->cx, panels, INTERP_GRAIN / (j.k * INTERP_MR + 1) + 1, pack_kernel, &j);
+    interp_parallel(c->cx, (j.n + INTERP_NR - 1) / INTERP_NR, 2 * INTERP_GRAIN / ((j.k + 1) * (j.m + 8) * INTERP_NR) + 1,
+                    multiply, &j);
+  }
+  return LEMNOS_SUCCESS;
+}
+
+static lemnos_status run_convolution(interp_call *c) {
+  return conv(c, interp_arg(c, 0), interp_arg(c, 1), interp_result(c, 0), HLO_ATTRS(c->in->src, convolution)->window.dims);
+}
+
+// As convolution, with the padding given by the third operand [spatial][2].
+static lemnos_status run_dynamic_conv(interp_call *c) {
+  const hlo_attrs_convolution *a = HLO_ATTRS(c->in->src, convolution);
+  hlo_window_dim w[INTERP_MAX_RANK];
+  const interp_array *kernel = interp_arg(c, 1), *padding = interp_arg(c, 2);
+  for (int s = 0; s < a->dnums.input_spatial.n; s++) {
+    w[s] = s < a->window.n ? a->window.dims[s] : (hlo_window_dim){.stride = 1, .base_dilation = 1, .window_dilation = 1};
+    w[s].size = kernel->dims[a->dnums.kernel_spatial.data[s]];
+    w[s].pad_low = interp_index_get(padding, 2 * s);
+    w[s].pad_high = interp_index_get(padding, 2 * s + 1);
+  }
+  return conv(c, interp_arg(c, 0), kernel, interp_result(c, 0), w);
+}
+
+lemnos_status interp_compile_conv(interp_compiler *c, interp_insn *in) {
+  in->fn = in->src->op == HLO_OP_DYNAMIC_CONV ? run_dynamic_conv : run_convolution;
+  return LEMNOS_SUCCESS;
+}

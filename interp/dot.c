@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: Apache-2.0
+// dot_general and its relatives: operands are brought to [batch][m][k] and [batch][n][k], converted to the type that
+// products are summed in (f64 for floats, pairs of f64 for complex, 64-bit wrapping integers), packed into panels of
+// MR rows and NR columns, and multiplied tile by tile. Every output element is one sum in ascending order of k, so the
+// result does not depend on tiling or threads. Contracting dimensions run in the order the attribute lists them, the first slowest.
+#include "interp/interp_internal.h"
+
+interp_math interp_math_for(hlo_dtype lhs, hlo_dtype result) {
+  if (hlo_dtype_is_complex(lhs) || hlo_dtype_is_complex(result)) return INTERP_MATH_C128;
+  if (hlo_dtype_is_float(lhs) || hlo_dtype_is_float(result)) return INTERP_MATH_F64;
+  return INTERP_MATH_INT;
+}
+
+hlo_dtype interp_math_dtype(interp_math m) {
+  return m == INTERP_MATH_C128 ? HLO_C128 : m == INTERP_MATH_F64 ? HLO_F64 : HLO_S64;
+}
+
+INTERP_CLONES static void tile_f64(int64_t k, const double *restrict a, const double *restrict b, double *restrict c) {
+  double s[INTERP_MR][INTERP_NR];
+  for (int i = 0; i < INTERP_MR; i++)
+    for (int j = 0; j < INTERP_NR; j++) s[i][j] = c[i * INTERP_NR + j];
+  for (int64_t p = 0; p < k; p++, a += INTERP_MR, b += INTERP_NR)
+    for (int i = 0; i < INTERP_MR; i++)
+      for (int j = 0; j < INTERP_NR; j++) s[i][j] += a[i] * b[j];
+  for (int i = 0; i < INTERP_MR; i++)
+    for (int j = 0; j < INTERP_NR; j++) c[i * INTERP_NR + j] = s[i][j];
+}
+
+INTERP_CLONES static void tile_int(int64_t k, const uint64_t *restrict a, const uint64_t *restrict b, uint64_t *restrict c) {
+  for (int64_t p = 0; p < k; p++, a += INTERP_MR, b += INTERP_NR)
+    for (int i = 0; i < INTERP_MR; i++)
+      for (int j = 0; j < INTERP_NR; j++) c[i * INTERP_NR + j] += a[i] * b[j];
+}
+
+static void tile_c128(int64_t k, const double *a, const double *b, double *c) {
+  for (int64_t p = 0; p < k; p++, a += 2 * INTERP_MR, b += 2 * INTERP_NR)
+    for (int i = 0; i < INTERP_MR; i++)
+      for (int j = 0; j < INTERP_NR; j++) {
+        double ar = a[2 * i], ai = a[2 * i + 1], br = b[2 * j], bi = b[2 * j + 1];
+        c[2 * (i * INTERP_NR + j)] += ar * br - ai * bi;
+        c[2 * (i * INTERP_NR + j) + 1] += ar * bi + ai * br;
+      }
+}
+
+void interp_dot_tile(interp_math m, int64_t k, const void *a, const void *b, void *c) {
+  memset(c, 0, (size_t)(INTERP_MR * INTERP_NR * interp_math_bytes(m)));
+  switch (m) {
+    case INTERP_MATH_F64: tile_f64(k, a, b, c); break;
+    case INTERP_MATH_C128: tile_c128(k, a, b, c); break;
+    case INTERP_MATH_INT: tile_int(k, a, b, c); break;
+  }
+}
+
+// --- canonical operands -------------------------------------------------------------------------------------------------------
+
+typedef struct dims_set {
+  int n;
+  int64_t size[INTERP_MAX_RANK], stride[INTERP_MAX_RANK], total;
+} dims_set;
+
+static dims_set dims_pick(const interp_array *a, const int64_t *dims, int n) {
+  dims_set s = {.n = n, .total = 1};
+  int64_t strides[INTERP_MAX_RANK];
+  interp_strides(a, strides);
+  for (int k = 0; k < n; k++) {
+    s.size[k] = a->dims[dims[k]];
+    s.stride[k] = strides[dims[k]];
+    s.total *= s.size[k];
+  }
+  return s;
+}
+
+static dims_set dims_rest(const interp_array *a, hlo_i64s x, hlo_i64s y) {
+  int64_t rest[INTERP_MAX_RANK];
+  int n = 0;
+  for (int d = 0; d < a->rank; d++)
+    if (!hlo_i64s_contains(x, d) && !hlo_i64s_contains(y, d)) rest[n++] = d;
+  return dims_pick(a, rest, n);
+}
+
+static int64_t dims_offset(const dims_set *s, int64_t index) {
+  int64_t at = 0;
+  for (int k = s->n - 1; k >= 0; k--) {
+    at += index % s->size[k] * s->stride[k];
+    index /= s->size[k];
+  }
+  return at;
+}
+
+// Are the elements of s, in order, evenly spaced?
+static bool dims_even(const dims_set *s, int64_t *stride) {
+  int64_t want = -1;
+  *stride = 1;
+  for (int k = s->n - 1; k >= 0; k--) {
+    if (s->size[k] == 1) continue;
+    if (want < 0) *stride = s->stride[k];
+    else if (s->stride[k] != want) return false;
+    want = s->stride[k] * s->size[k];
+  }
+  return true;
+}
+
+// One operand seen as rows of k elements; rows packed W at a time as [k][W].
+typedef struct side {
+  const char *data;
+  int bytes;
+  dims_set batch, rows, k;
+  int64_t *k_offsets;  // NULL: even spacing by k_stride
+  int64_t k_stride;
+  interp_cvt cvt;
+} side;
+
+typedef struct dot_job {
+  const interp_insn *in;
+  side lhs, rhs;
+  interp_math math;
+  interp_cvt out_cvt;
+  char *out;
+  int out_bytes;
+  int64_t b, m, n, k, m_begin, m_end;
+  char *a_panels;
+  char **thread_b;   // per thread: panel of b
+  char **thread_tmp; // per thread: a row before and after conversion
+} dot_job;
+
+// Packs rows [first, first + count) of batch b, count <= w, as [k][w], the rest zero.
+static void pack(const side *s, interp_math math, int64_t b, int64_t first, int64_t count, int w, int64_t k, char *out,
+                 char *tmp) {
+  int mb = interp_math_bytes(math);
+  char *raw = tmp, *wide = tmp + (size_t)k * 16;
+  int64_t base = dims_offset(&s->batch, b);
+  if (count < w) memset(out, 0, (size_t)k * (size_t)w * (size_t)mb);
+  for (int64_t r = 0; r < count; r++) {
+    const char *row = s->data + (base + dims_offset(&s->rows, first + r)) * s->bytes;
+    const char *line = row;
+    if (s->k_offsets) {
+      for (int64_t p = 0; p < k; p++) memcpy(raw + p * s->bytes, row + s->k_offsets[p] * s->bytes, (size_t)s->bytes);
+      line = raw;
+    } else if (s->k_stride != 1) {
+      hlo_copy_strided(k, s->bytes, raw, 1, row, s->k_stride);
+      line = raw;
+    }
+    const char *converted = line;
+    if (s->cvt.fn) {
+      interp_cvt_run(&s->cvt, k, line, wide);
+      converted = wide;
+    }
+    hlo_copy_strided(k, mb, out + r * mb, w, converted, 1);
+  }
+}
+
+static void pack_a(void *ctx, int64_t begin, int64_t end, int thread) {
+  dot_job *j = ctx;
+  int mb = interp_math_bytes(j->math);
+  for (int64_t t = begin; t < end; t++) {
+    int64_t first = j->m_begin + t * INTERP_MR, left = j->m_end - first;
+    pack(&j->lhs, j->math, j->b, first, left < INTERP_MR ? left : INTERP_MR, INTERP_MR, j->k,
+         j->a_panels + t * j->k * INTERP_MR * mb, j->thread_tmp[thread]);
+  }
+}
+
+static void multiply(void *ctx, int64_t begin, int64_t end, int thread) {
+  dot_job *j = ctx;
+  int mb = interp_math_bytes(j->math);
+  _Alignas(64) char c[INTERP_MR * INTERP_NR * 16];
+  for (int64_t t = begin; t < end; t++) {
+    int64_t n0 = t * INTERP_NR, nn = j->n - n0 < INTERP_NR ? j->n - n0 : INTERP_NR;
+    char *b = j->thread_b[thread];
+    pack(&j->rhs, j->math, j->b, n0, nn, INTERP_NR, j->k, b, j->thread_tmp[thread]);
+    for (int64_t m0 = j->m_begin; m0 < j->m_end; m0 += INTERP_MR) {
+      interp_dot_tile(j->math, j->k, j->a_panels + (m0 - j->m_begin) * j->k * mb, b, c);
+      int64_t mm = j->m_end - m0 < INTERP_MR ? j->m_end - m0 : INTERP_MR;
+      for (int64_t i = 0; i < mm; i++)
+        interp_cvt_run(&j->out_cvt, nn, c + i * INTERP_NR * mb,
+                       j->out + ((j->b * j->m + m0 + i) * j->n + n0) * j->out_bytes);
+    }
+  }
+}
+
+static lemnos_status side_init(interp_call *c, side *s, const interp_array *a, interp_math math, hlo_i64s batch,
+                               hlo_i64s contracting) {
+  s->data = a->data;
+  s->bytes = hlo_dtype_bytes(a->dtype);
+  s->batch = dims_pick(a, batch.data, batch.n);
+  s->k = dims_pick(a, contracting.data, contracting.n);
+  s->rows = dims_rest(a, batch, contracting);
+  if (!interp_cvt_init(&s->cvt, a->dtype, interp_math_dtype(math)))
+    return interp_error(c, LEMNOS_UNIMPLEMENTED, "no conversion of this element type");
+  if (!dims_even(&s->k, &s->k_stride)) {
+    size_t bytes = sizeof(int64_t) * (size_t)s->k.total;
+    s->k_offsets = interp_scratch(c->cx, bytes);
+    if (!s->k_offsets) return interp_scratch_failed(c, bytes);
+    for (int64_t p = 0; p < s->k.total; p++) s->k_offsets[p] = dims_offset(&s->k, p);
+  }
+  return LEMNOS_SUCCESS;
+}
+
+static lemnos_status thread_blocks(interp_call *c, size_t bytes, char ***out) {
+  int n = c->cx->n_threads;
+  *out = interp_scratch(c->cx, sizeof(char *) * (size_t)n);
+  if (!*out) return interp_scratch_failed(c, bytes);
+  for (int t = 0; t < n; t++) {
+    (*out)[t] = interp_scratch(c->cx, bytes);
+    if (!(*out)[t]) return interp_scratch_failed(c, bytes);
+  }
+  return LEMNOS_SUCCESS;
+}
+
+// out[batch..., lhs rows..., rhs rows...]; a pred result is "any product nonzero".
+static lemnos_status dot(interp_call *c, const interp_array *lhs, const interp_array *rhs, interp_array *out,
+                         const hlo_dot_dnums *d) {
+  dot_job j = {.in = c->in, .math = interp_math_for(lhs->dtype, out->dtype), .out = out->data};
+  LEMNOS_TRY(side_init(c, &j.lhs, lhs, j.math, d->lhs_batch, d->lhs_contracting));
+  LEMNOS_TRY(side_init(c, &j.rhs, rhs, j.math, d->rhs_batch, d->rhs_contracting));
+  if (!interp_cvt_init(&j.out_cvt, interp_math_dtype(j.math), out->dtype))
+    return interp_error(c, LEMNOS_UNIMPLEMENTED, "no conversion to the result's element type");
+  j.out_bytes = hlo_dtype_bytes(out->dtype);
+  j.m = j.lhs.rows.total;
+  j.n = j.rhs.rows.total;
+  j.k = j.lhs.k.total;
+  if (interp_count(out) == 0) return LEMNOS_SUCCESS;
+  int mb = interp_math_bytes(j.math);
+  LEMNOS_TRY(thread_blocks(c, (size_t)(j.k + 1) * INTERP_NR * (size_t)mb, &j.thread_b));
+  LEMNOS_TRY(thread_blocks(c, (size_t)(j.k + 1) * 32, &j.thread_tmp));
+  int64_t rows = ((int64_t)32 << 20) / ((j.k + 1) * mb) / INTERP_MR * INTERP_MR;
+  if (rows < 16 * INTERP_MR) rows = 16 * INTERP_MR;
+  if (rows > j.m) rows = (j.m + INTERP_MR - 1) / INTERP_MR * INTERP_MR;
+  size_t bytes = (size_t)(rows * (j.k + 1) * mb);
+  j.a_panels = interp_scratch(c->cx, bytes);
+  if (!j.a_panels) return interp_scratch_failed(c, bytes);
+  for (j.b = 0; j.b < j.lhs.batch.total; j.b++)
+    for (j.m_begin = 0; j.m_begin < j.m; j.m_begin += rows) {
+      LEMNOS_TRY(interp_poll(c->cx));
+      j.m_end = j.m_begin + rows < j.m ? j.m_begin + rows : j.m;
+      int64_t panels = (j.m_end - j.m_begin + INTERP_MR - 1) / INTERP_MR;
+      int64_t grain = INTERP_GRAIN / (j.k * INTERP_MR + 1) + 1;
+      interp_parallel(c->cx, panels, grain, pack_a, &j);
+      grain = 2 * INTERP_GRAIN / ((j.k + 1) * (j.m_end - j.m_begin) * INTERP_NR) + 1;
+      interp_parallel(c->cx, (j.n + INTERP_NR - 1) / INTERP_NR, grain, multiply, &j);
+    }
+  return LEMNOS_SUCCESS;
+}
+
+static lemnos_status run_dot_general(interp_call *c) {
+  return dot(c, interp_arg(c, 0), interp_arg(c, 1), interp_result(c, 0), &HLO_ATTRS(c->in->src, dot_general)->dnums);
+}
+
+// --- einsum -----------------------------------------------------------------------------------------------------------------------
+
+// Letters only: "ab,bc->ac", "ab->ba". Repeated letters within one operand are refused.
+typedef struct einsum {
+  hlo_dot_dnums dnums;
+  int n_letters;
+  int64_t permutation[64];  // of the dot's result
+  char lhs[32], rhs[32], out[32];
+} einsum;
+
+static bool einsum_parse(strv s, einsum *e) {
+  char *parts[3] = {e->lhs, e->rhs, e->out};
+  int part = 0, len = 0;
+  for (size_t i = 0; i < s.len; i++) {
+    char ch = s.data[i];
+    if (ch == ' ') continue;
+    if (ch == ',' && part == 0) part = 1, len = 0;
+    else if (ch == '-' && i + 1 < s.len && s.data[i + 1] == '>' && part < 2) part = 2, len = 0, i++;
+    else if (((ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z')) && len < 31 && !strchr(parts[part], ch)) parts[part][len++] = ch;
+    else return false;
+  }
+  return part == 2;
+}
+
+static lemnos_status run_unary_einsum(interp_call *c) {
+  const einsum *e = c->in->aux;
+  const interp_array *in = interp_arg(c, 0);
+  interp_array *out = interp_result(c, 0);
+  // Sum over letters that are missing in the output, by a dot with a scalar one.
+  int64_t contracted[32];
+  hlo_dot_dnums d = {0};
+  int n = 0;
+  for (int k = 0; e->lhs[k]; k++)
+    if (!strchr(e->out, e->lhs[k])) contracted[n++] = k;
+  interp_array ones = {.dtype = in->dtype, .rank = n};
+  int64_t total = 1, order[32];
+  for (int k = 0; k < n; k++) total *= ones.dims[k] = in->dims[contracted[k]], order[k] = k;
+  int bytes = hlo_dtype_bytes(in->dtype);
+  size_t size = (size_t)(total * bytes);
+  ones.data = interp_scratch(c->cx, size + 64);
+  interp_array sum = {.dtype = out->dtype};
+  for (int k = 0; e->lhs[k]; k++)
+    if (strchr(e->out, e->lhs[k])) sum.dims[sum.rank++] = in->dims[k];
+  sum.data = interp_scratch(c->cx, (size_t)interp_bytes(out) + 64);
+  if (!ones.data || !sum.data) return interp_scratch_failed(c, size);
+  char one[16] = {0};
+  hlo_element_set_f64(in->dtype, one, 0, 0, 1);
+  interp_fill(ones.data, one, bytes, total);
+  d.lhs_contracting = (hlo_i64s){contracted, n};
+  d.rhs_contracting = (hlo_i64s){order, n};
+  LEMNOS_TRY(dot(c, in, &ones, &sum, &d));
+  int64_t ss[INTERP_MAX_RANK], ps[INTERP_MAX_RANK], os[INTERP_MAX_RANK];
+  interp_strides(&sum, ss);
+  interp_strides(out, os);
+  int at = 0;
+  for (int k = 0; e->lhs[k]; k++) {
+    const char *p = strchr(e->out, e->lhs[k]);
+    if (p) ps[p - e->out] = ss[at++];
+  }
+  interp_copy p;
+  interp_copy_plan(&p, bytes, out->rank, out->dims, os, ps);
+  interp_copy_run(&p, out->data, sum.data);
+  return LEMNOS_SUCCESS;
+}
+
+static lemnos_status run_einsum(interp_call *c) {
+  const einsum *e = c->in->aux;
+  interp_array *out = interp_result(c, 0), product = {.dtype = out->dtype};
+  const interp_array *lhs = interp_arg(c, 0), *rhs = interp_arg(c, 1);
+  char letters[64] = {0};
+  int n = 0;
+  for (int k = 0; e->lhs[k]; k++)
+    if (strchr(e->rhs, e->lhs[k]) && strchr(e->out, e->lhs[k])) letters[n] = e->lhs[k], product.dims[n++] = lhs->dims[k];
+  for (int k = 0; e->lhs[k]; k++)
+    if (!strchr(e->rhs, e->lhs[k])) letters[n] = e->lhs[k], product.dims[n++] = lhs->dims[k];
+  for (int k = 0; e->rhs[k]; k++)
+    if (!strchr(e->lhs, e->rhs[k])) letters[n] = e->rhs[k], product.dims[n++] = rhs->dims[k];
+  product.rank = n;
+  product.data = interp_scratch(c->cx, (size_t)interp_bytes(&product) + 64);
+  if (!product.data) return interp_scratch_failed(c, (size_t)interp_bytes(&product));
+  LEMNOS_TRY(dot(c, lhs, rhs, &product, &e->dnums));
+  int64_t ss[INTERP_MAX_RANK], ps[INTERP_MAX_RANK], os[INTERP_MAX_RANK];
+  interp_strides(&product, ss);
+  interp_strides(out, os);
+  for (int k = 0; k < n; k++) ps[strchr(e->out, letters[k]) - e->out] = ss[k];
+  interp_copy p;
+  interp_copy_plan(&p, hlo_dtype_bytes(out->dtype), out->rank, out->dims, os, ps);
+  if (interp_count(out)) interp_copy_run(&p, out->data, product.data);
+  return LEMNOS_SUCCESS;
+}
+
+static lemnos_status compile_einsum(interp_compiler *c, interp_insn *in) {
+  einsum *e = ARENA_NEW(c->a, einsum);
+  in->aux = e;
+  if (!einsum_parse(HLO_ATTRS(in->src, einsum)->config, e)) return interp_refuse(in->src, "this einsum equation");
+  if (in->n_args == 1) return in->fn = run_unary_einsum, LEMNOS_SUCCESS;
+  int64_t lb[32], rb[32], lc[32], rc[32];
+  int nb = 0, nc = 0;
+  for (int k = 0; e->lhs[k]; k++) {
+    const char *r = strchr(e->rhs, e->lhs[k]);
+    bool kept = strchr(e->out, e->lhs[k]) != NULL;
+    if (!r && !kept) return interp_refuse(in->src, "an einsum letter in one operand only");
+    if (!r) continue;
+    if (kept) lb[nb] = k, rb[nb++] = r - e->rhs;
+    else lc[nc] = k, rc[nc++] = r - e->rhs;
+  }
+  for (int k = 0; e->rhs[k]; k++)
+    if (!strchr(e->lhs, e->rhs[k]) && !strchr(e->out, e->rhs[k])) return interp_refuse(in->src, "an einsum letter in one operand only");
+  e->dnums = (hlo_dot_dnums){.lhs_batch = hlo_i64s_copy(c->a, lb, nb), .rhs_batch = hlo_i64s_copy(c->a, rb, nb),
+                             .lhs_contracting = hlo_i64s_copy(c->a, lc, nc), .rhs_contracting = hlo_i64s_copy(c->a, rc, nc)};
+  in->fn = run_einsum;
+  return LEMNOS_SUCCESS;
+}
+
+// --- ragged dot -------------------------------------------------------------------------------------------------------------------
+
+// lhs [m,k] (or with batch dims), rhs [g,k,n], group sizes [g]: rows of lhs are split into consecutive groups, each
+// multiplied with its own rhs. Only this mode (ragged non-contracting dimension) without batch dimensions.
+static lemnos_status run_ragged_dot(interp_call *c) {
+  const hlo_attrs_ragged_dot *a = HLO_ATTRS(c->in->src, ragged_dot);
+  const interp_array *lhs = interp_arg(c, 0), *rhs = interp_arg(c, 1), *sizes = interp_arg(c, 2);
+  interp_array *out = interp_result(c, 0);
+  int64_t group_dim = a->rhs_group_dimensions.data[0], start = 0;
+  int64_t rc[INTERP_MAX_RANK], box_start[INTERP_MAX_RANK] = {0}, box[INTERP_MAX_RANK];
+  memset(out->data, 0, (size_t)interp_bytes(out));
+  int64_t row = out->dims[0] ? interp_bytes(out) / out->dims[0] : 0, lhs_row = lhs->dims[0] ? interp_bytes(lhs) / lhs->dims[0] : 0;
+  for (int k = 0; k < a->dnums.rhs_contracting.n; k++) {
+    int64_t d = a->dnums.rhs_contracting.data[k];
+    rc[k] = d > group_dim ? d - 1 : d;
+  }
+  interp_array part = {.dtype = rhs->dtype};
+  for (int d = 0; d < rhs->rank; d++) {
+    box[d] = d == group_dim ? 1 : rhs->dims[d];
+    if (d != group_dim) part.dims[part.rank++] = rhs->dims[d];
+  }
+  part.data = interp_scratch(c->cx, (size_t)interp_bytes(&part) + 64);
+  if (!part.data) return interp_scratch_failed(c, (size_t)interp_bytes(&part));
+  for (int64_t g = 0; g < rhs->dims[group_dim]; g++) {
+    int64_t n = interp_index_get(sizes, g);
+    if (n > lhs->dims[0] - start) n = lhs->dims[0] - start;
+    if (n <= 0) continue;
+    box_start[group_dim] = g;
+    interp_copy_box(c->cx, rhs, box_start, box, part.data);
+    interp_array l = *lhs, o = *out;
+    l.data = (char *)lhs->data + start * lhs_row;
+    o.data = (char *)out->data + start * row;
+    l.dims[0] = o.dims[0] = n;
+    hlo_dot_dnums d = {.lhs_contracting = a->dnums.lhs_contracting, .rhs_contracting = {rc, a->dnums.rhs_contracting.n}};
+    LEMNOS_TRY(dot(c, &l, &part, &o, &d));
+    start += n;
+  }
+  return LEMNOS_SUCCESS;
+}
+
+lemnos_status interp_compile_dot(interp_compiler *c, interp_insn *in) {
+  switch (in->src->op) {
+    case HLO_OP_DOT_GENERAL: in->fn = run_dot_general; return LEMNOS_SUCCESS;
+    case HLO_OP_EINSUM:
+    case HLO_OP_UNARY_EINSUM: return compile_einsum(c, in);
+    case HLO_OP_RAGGED_DOT: {
+      const hlo_attrs_ragged_dot *a = HLO_ATTRS(in->src, ragged_dot);
+      if (a->dnums.lhs_batch.n || a->lhs_ragged_dimensions.n != 1 || a->lhs_ragged_dimensions.data[0] != 0 ||
+          a->rhs_group_dimensions.n != 1 || hlo_i64s_contains(a->dnums.lhs_contracting, 0))
+        return interp_refuse(in->src, "only the mode with a leading ragged non-contracting dimension");
+      in->fn = run_ragged_dot;
+      return LEMNOS_SUCCESS;
+    }
+    default: return interp_refuse(in->src, "operation is not supported");
+  }
+}

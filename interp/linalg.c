@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// cholesky, triangular_solve, and the custom calls Qr, ProductOfElementaryHouseholderReflectors and Eigh. All are computed
+// on complex f64 matrices, whatever the element type, and rounded once.
+#include <math.h>
+
+#include "interp/interp_internal.h"
+
+typedef struct cplx {
+  double re, im;
+} cplx;
+
+static cplx c_mul(cplx a, cplx b) { return (cplx){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
+static cplx c_sub(cplx a, cplx b) { return (cplx){a.re - b.re, a.im - b.im}; }
+static cplx c_add(cplx a, cplx b) { return (cplx){a.re + b.re, a.im + b.im}; }
+static cplx c_conj(cplx a) { return (cplx){a.re, -a.im}; }
+static cplx c_scale(cplx a, double s) { return (cplx){a.re * s, a.im * s}; }
+static double c_norm2(cplx a) { return a.re * a.re + a.im * a.im; }
+
+static cplx c_div(cplx a, cplx b) {
+  if (b.im == 0) return (cplx){a.re / b.re, a.im / b.re};
+  if (fabs(b.re) >= fabs(b.im)) {
+    double r = b.im / b.re, d = b.re + b.im * r;
+    return (cplx){(a.re + a.im * r) / d, (a.im - a.re * r) / d};
+  }
+  double r = b.re / b.im, d = b.re * r + b.im;
+  return (cplx){(a.re * r + a.im) / d, (a.im * r - a.re) / d};
+}
+
+static cplx *load(interp_call *c, const interp_array *a) {
+  interp_cvt v;
+  int64_t n = interp_count(a);
+  cplx *x = interp_scratch(c->cx, (size_t)n * sizeof *x + 16);
+  if (x && interp_cvt_init(&v, a->dtype, HLO_C128)) interp_cvt_run(&v, n, a->data, x);
+  return x;
+}
+
+static void store(const interp_array *out, int64_t at, int64_t n, cplx *x) {
+  interp_cvt v;
+  bool complex = hlo_dtype_is_complex(out->dtype);
+  if (!complex)
+    for (int64_t k = 0; k < n; k++) ((double *)x)[k] = x[k].re;
+  if (interp_cvt_init(&v, complex ? HLO_C128 : HLO_F64, out->dtype))
+    interp_cvt_run(&v, n, x, (char *)out->data + at * hlo_dtype_bytes(out->dtype));
+}
+
+// Lower factor of the Hermitian a (lower triangle read), in place; the rest becomes zero.
+static void cholesky(int64_t n, cplx *a) {
+  for (int64_t j = 0; j < n; j++) {
+    double d = a[j * n + j].re;
+    for (int64_t k = 0; k < j; k++) d -= c_norm2(a[j * n + k]);
+    d = sqrt(d);
+    a[j * n + j] = (cplx){d, 0};
+    for (int64_t i = j + 1; i < n; i++) {
+      cplx s = a[i * n + j];
+      for (int64_t k = 0; k < j; k++) s = c_sub(s, c_mul(a[i * n + k], c_conj(a[j * n + k])));
+      a[i * n + j] = (cplx){s.re / d, s.im / d};
+    }
+    for (int64_t i = 0; i < j; i++) a[i * n + j] = (cplx){0, 0};
+  }
+}
+
+static void conj_transpose(int64_t n, cplx *a) {
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t j = 0; j <= i; j++) {
+      cplx x = a[i * n + j], y = a[j * n + i];
+      a[i * n + j] = c_conj(y);
+      a[j * n + i] = c_conj(x);
+    }
+}
+
+static lemnos_status run_cholesky(interp_call *c) {
+  const interp_array *in = interp_arg(c, 0);
+  bool lower = HLO_ATTRS(c->in->src, cholesky)->lower;
+  int64_t n = in->dims[in->rank - 1], size = n * n, batches = size ? interp_count(in) / size : 0;
+  cplx *x = load(c, in);
+  if (!x) return interp_scratch_failed(c, 0);
+  for (int64_t b = 0; b < batches; b++) {
+    LEMNOS_TRY(interp_poll(c->cx));
+    cplx *a = x + b * size;
+    if (!lower) conj_transpose(n, a);
+    cholesky(n, a);
+    if (!lower) conj_transpose(n, a);
+    store(interp_result(c, 0), b * size, size, a);
+  }
+  return LEMNOS_SUCCESS;
+}
+
+// Solves e x = b in place for x [n][m]; e is triangular as said.
+static void substitute(int64_t n, int64_t m, const cplx *e, bool lower, bool unit, cplx *x) {
+  for (int64_t t = 0; t < n; t++) {
+    int64_t i = lower ? t : n - 1 - t;
+    for (int64_t k = lower ? 0 : i + 1; k < (lower ? i : n); k++) {
+      cplx f = e[i * n + k];
+      for (int64_t j = 0; j < m; j++) x[i * m + j] = c_sub(x[i * m + j], c_mul(f, x[k * m + j]));
+    }
+    if (unit) continue;
+    for (int64_t j = 0; j < m; j++) x[i * m + j] = c_div(x[i * m + j], e[i * n + i]);
+  }
+}
+
+static lemnos_status run_triangular_solve(interp_call *c) {
+  const hlo_attrs_triangular_solve *at = HLO_ATTRS(c->in->src, triangular_solve);
+  const interp_array *a = interp_arg(c, 0), *b = interp_arg(c, 1);
+  int64_t n = a->dims[a->rank - 1], rows = b->dims[b->rank - 2], cols = b->dims[b->rank - 1];
+  int64_t m = at->left_side ? cols : rows, batches = n ? interp_count(a) / (n * n) : 0;
+  if (interp_count(b) == 0) return LEMNOS_SUCCESS;
+  cplx *x = load(c, a), *y = load(c, b), *e = interp_scratch(c->cx, (size_t)(n * n) * sizeof *e);
+  cplx *z = interp_scratch(c->cx, (size_t)(n * m) * sizeof *z);
+  if (!x || !y || !e || !z) return interp_scratch_failed(c, 0);
+  bool transposed = at->transpose_a == HLO_TRANSPOSE_TRANSPOSE || at->transpose_a == HLO_TRANSPOSE_ADJOINT;
+  bool adjoint = at->transpose_a == HLO_TRANSPOSE_ADJOINT, flip = transposed != !at->left_side;
+  for (int64_t q = 0; q < batches; q++) {
+    LEMNOS_TRY(interp_poll(c->cx));
+    const cplx *p = x + q * n * n;
+    for (int64_t i = 0; i < n; i++)
+      for (int64_t j = 0; j < n; j++) {
+        cplx v = flip ? p[j * n + i] : p[i * n + j];
+        e[i * n + j] = adjoint ? c_conj(v) : v;
+      }
+    cplx *r = y + q * n * m;
+    if (at->left_side) {
+      substitute(n, m, e, at->lower != flip, at->unit_diagonal, r);
+    } else {
+      for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) z[j * m + i] = r[i * n + j];
+      substitute(n, m, e, at->lower != flip, at->unit_diagonal, z);
+      for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) r[i * n + j] = z[j * m + i];
+    }
+    store(interp_result(c, 0), q * n * m, n * m, r);
+  }
+  return LEMNOS_SUCCESS;
+}
+
+// --- custom calls -------------------------------------------------------------------------------------------------------------
+
+// a[i..m, j] -= f * v * (v^H a)[j]; v[k] = 1 for k == at, packed column `at` of q below.
+static void reflect(int64_t m, int64_t n, cplx *a, const cplx *v, int64_t at, int64_t first, cplx tau) {
+  for (int64_t j = first; j < n; j++) {
+    cplx s = a[at * n + j];
+    for (int64_t i = at + 1; i < m; i++) s = c_add(s, c_mul(c_conj(v[i]), a[i * n + j]));
+    s = c_mul(s, tau);
+    a[at * n + j] = c_sub(a[at * n + j], s);
+    for (int64_t i = at + 1; i < m; i++) a[i * n + j] = c_sub(a[i * n + j], c_mul(v[i], s));
+  }
+}
+
+// As LAPACK's geqrf: R above, reflectors below the diagonal, H = I - tau v v^H.
+lemnos_status interp_run_qr(interp_call *c) {
+  const interp_array *in = interp_arg(c, 0);
+  int64_t m = in->dims[in->rank - 2], n = in->dims[in->rank - 1], k = m < n ? m : n, batches = m > 0 && n > 0 ? interp_count(in) / (m * n) : 0;
+  cplx *x = load(c, in), *tau = interp_scratch(c->cx, (size_t)(k + 1) * sizeof *tau), *v = interp_scratch(c->cx, (size_t)(m + 1) * sizeof *v);
+  if (!x || !tau || !v) return interp_scratch_failed(c, 0);
+  for (int64_t b = 0; b < batches; b++) {
+    cplx *a = x + b * m * n;
+    for (int64_t j = 0; j < k; j++) {
+      double norm = 0;
+      for (int64_t i = j + 1; i < m; i++) norm += c_norm2(a[i * n + j]);
+      cplx alpha = a[j * n + j];
+      tau[j] = (cplx){0, 0};
+      if (norm == 0 && alpha.im == 0) continue;
+      double beta = -copysign(sqrt(c_norm2(alpha) + norm), alpha.re);
+      tau[j] = (cplx){(beta - alpha.re) / beta, -alpha.im / beta};
+      cplx d = {alpha.re - beta, alpha.im};
+      for (int64_t i = j + 1; i < m; i++) v[i] = a[i * n + j] = c_div(a[i * n + j], d);
+      a[j * n + j] = (cplx){beta, 0};
+      reflect(m, n, a, v, j, j + 1, c_conj(tau[j]));
+    }
+    store(interp_result(c, 0), b * m * n, m * n, a);
+    store(interp_result(c, 1), b * k, k, tau);
+  }
+  return LEMNOS_SUCCESS;
+}
+
+// Q = H_0 H_1 ... of a packed factorisation, the first n columns.
+lemnos_status interp_run_householder(interp_call *c) {
+  const interp_array *in = interp_arg(c, 0), *taus = interp_arg(c, 1);
+  int64_t m = in->dims[in->rank - 2], n = in->dims[in->rank - 1], k = taus->dims[taus->rank - 1];
+  int64_t batches = m > 0 && n > 0 ? interp_count(in) / (m * n) : 0;
+  cplx *x = load(c, in), *t = load(c, taus), *q = interp_scratch(c->cx, (size_t)(m * n + 1) * sizeof *q), *v = interp_scratch(c->cx, (size_t)(m + 1) * sizeof *v);
+  if (!x || !t || !q || !v) return interp_scratch_failed(c, 0);
+  for (int64_t b = 0; b < batches; b++) {
+    for (int64_t i = 0; i < m; i++)
+      for (int64_t j = 0; j < n; j++) q[i * n + j] = (cplx){i == j, 0};
+    for (int64_t j = k - 1; j >= 0; j--) {
+      for (int64_t i = j + 1; i < m; i++) v[i] = x[b * m * n + i * n + j];
+      reflect(m, n, q, v, j, 0, t[b * k + j]);
+    }
+    store(interp_result(c, 0), b * m * n, m * n, q);
+  }
+  return LEMNOS_SUCCESS;
+}
+
+// Cyclic Jacobi on a Hermitian matrix; eigenvectors in the columns of v.
+static void jacobi(int64_t n, cplx *a, cplx *v) {
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t j = 0; j < n; j++) v[i * n + j] = (cplx){i == j, 0};
+  for (int sweep = 0; sweep < 60; sweep++) {
+    double off = 0, diagonal = 0;
+    for (int64_t i = 0; i < n; i++)
+      for (int64_t j = 0; j < n; j++) *(i == j ? &diagonal : &off) += c_norm2(a[i * n + j]);
+    if (!(off > 1e-32 * diagonal)) return;
+    for (int64_t p = 0; p < n; p++)
+      for (int64_t q = p + 1; q < n; q++) {
+        cplx g = a[p * n + q];
+        double r = sqrt(c_norm2(g));
+        if (r == 0) continue;
+        cplx phase = c_scale(g, 1 / r);
+        double theta = (a[q * n + q].re - a[p * n + p].re) / (2 * r);
+        double t = (theta >= 0 ? 1 : -1) / (fabs(theta) + sqrt(theta * theta + 1)), cs = 1 / sqrt(t * t + 1), sn = t * cs;
+        for (int64_t k = 0; k < n; k++) {  // columns: a J, v J
+          cplx x = a[k * n + p], y = c_mul(a[k * n + q], c_conj(phase));
+          a[k * n + p] = c_sub(c_scale(x, cs), c_scale(y, sn));
+          a[k * n + q] = c_add(c_scale(x, sn), c_scale(y, cs));
+          x = v[k * n + p], y = c_mul(v[k * n + q], c_conj(phase));
+          v[k * n + p] = c_sub(c_scale(x, cs), c_scale(y, sn));
+          v[k * n + q] = c_add(c_scale(x, sn), c_scale(y, cs));
+        }
+        for (int64_t k = 0; k < n; k++) {  // rows: J^H a
+          cplx x = a[p * n + k], y = c_mul(a[q * n + k], phase);
+          a[p * n + k] = c_sub(c_scale(x, cs), c_scale(y, sn));
+          a[q * n + k] = c_add(c_scale(x, sn), c_scale(y, cs));
+        }
+      }
+  }
+}
+
+// Eigh(a) -> (vectors, values ascending); the lower triangle is read.
+lemnos_status interp_run_eigh(interp_call *c) {
+  const interp_array *in = interp_arg(c, 0);
+  int64_t n = in->dims[in->rank - 1], size = n * n, batches = size ? interp_count(in) / size : 0;
+  cplx *x = load(c, in), *v = interp_scratch(c->cx, (size_t)(2 * size + n + 1) * sizeof *v);
+  int64_t *order = interp_scratch(c->cx, (size_t)(n + 1) * 8);
+  if (!x || !v || !order) return interp_scratch_failed(c, 0);
+  cplx *sorted = v + size, *values = sorted + size;
+  for (int64_t b = 0; b < batches; b++) {
+    LEMNOS_TRY(interp_poll(c->cx));
+    cplx *a = x + b * size;
+    for (int64_t i = 0; i < n; i++) {
+      a[i * n + i].im = 0;
+      for (int64_t j = 0; j < i; j++) a[j * n + i] = c_conj(a[i * n + j]);
+    }
+    jacobi(n, a, v);
+    for (int64_t i = 0; i < n; i++) {
+      int64_t at = i;
+      for (; at > 0 && a[order[at - 1] * n + order[at - 1]].re > a[i * n + i].re; at--) order[at] = order[at - 1];
+      order[at] = i;
+    }
+    for (int64_t j = 0; j < n; j++) {
+      values[j] = (cplx){a[order[j] * n + order[j]].re, 0};
+      for (int64_t i = 0; i < n; i++) sorted[i * n + j] = v[i * n + order[j]];
+    }
+    store(interp_result(c, 0), b * size, size, sorted);
+    store(interp_result(c, 1), b * n, n, values);
+  }
+  return LEMNOS_SUCCESS;
+}
+
+lemnos_status interp_compile_qr(interp_compiler *c, interp_insn *in) {
+  bool householder = in->n_args == 2;
+  if ((in->n_args != 1 && !householder) || in->n_results != (householder ? 1 : 2) || in->arg_types[0].rank < 2 || (in->flags & INTERP_DYNAMIC))
+    return interp_refuse(in->src, "this form of the custom call");
+  return LEMNOS_SUCCESS;
+}
+
+lemnos_status interp_compile_linalg(interp_compiler *c, interp_insn *in) {
+  if (in->arg_types[0].rank < 2) return interp_refuse(in->src, "operand of rank below 2");
+  switch (in->src->op) {
+    case HLO_OP_CHOLESKY: in->fn = run_cholesky; return LEMNOS_SUCCESS;
+    case HLO_OP_TRIANGULAR_SOLVE: in->fn = run_triangular_solve; return LEMNOS_SUCCESS;
+    default: return interp_refuse(in->src, "operation is not supported");
+  }
+}

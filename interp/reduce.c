@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+// reduce, map and scan.
+//
+// reduce folds in row-major order of the reduced dimensions, starting from the init value, for a block of outputs at a
+// time (lanes): the k-th elements of all outputs of the block are gathered, then folded in one typed loop. Few outputs
+// over many elements: the range is cut into a number of consecutive chunks fixed by its size, which are the lanes, and the
+// chunks are then folded in order (the specification leaves the association open; the order stays).
+#include "interp/interp_internal.h"
+
+#define MAX_OPERANDS 32
+#define CHUNKED_MIN 8192
+
+typedef struct reduce_job {
+  const interp_fold *f;
+  interp_ctx *cx;
+  int n_kept, n_reduced;
+  int64_t kept_dims[INTERP_MAX_RANK], kept_strides[INTERP_MAX_RANK];
+  int64_t reduced_dims[INTERP_MAX_RANK], reduced_strides[INTERP_MAX_RANK];
+  int64_t outputs, count;
+  const char *in[MAX_OPERANDS];
+  const char *init[MAX_OPERANDS];
+  char *out[MAX_OPERANDS];
+  int bytes[MAX_OPERANDS];
+  char **scratch;            // per thread
+  lemnos_status *status;     // per thread, first failure
+} reduce_job;
+
+static int64_t offset_of(int64_t index, int n, const int64_t *dims, const int64_t *strides) {
+  int64_t at = 0;
+  for (int d = n - 1; d >= 0; d--) {
+    at += index % dims[d] * strides[d];
+    index /= dims[d];
+  }
+  return at;
+}
+
+// Layout of a thread's scratch: fold scratch, then per operand acc lanes and x lanes (16 bytes each), then offsets.
+static size_t scratch_bytes(const interp_fold *f) {
+  return ((interp_fold_scratch(f) + 63) & ~(size_t)63) + (size_t)f->n * INTERP_LANES * 32 + INTERP_LANES * 16;
+}
+
+typedef struct lanes {
+  char *fold;
+  char *acc[MAX_OPERANDS], *x[MAX_OPERANDS];
+  int64_t *offsets;
+} lanes;
+
+static lanes lanes_at(const interp_fold *f, char *scratch) {
+  lanes l = {.fold = scratch};
+  scratch += (interp_fold_scratch(f) + 63) & ~(size_t)63;
+  for (int k = 0; k < f->n; k++) {
+    l.acc[k] = scratch;
+    l.x[k] = scratch + INTERP_LANES * 16;
+    scratch += INTERP_LANES * 32;
+  }
+  l.offsets = (int64_t *)scratch;
+  return l;
+}
+
+// offsets evenly spaced? Then *stride is the spacing.
+static bool even(const int64_t *offsets, int64_t n, int64_t *stride) {
+  *stride = n > 1 ? offsets[1] - offsets[0] : 1;
+  for (int64_t k = 2; k < n; k++)
+    if (offsets[k] - offsets[k - 1] != *stride) return false;
+  return true;
+}
+
+static void gather(const int64_t *offsets, int64_t n, bool is_even, int64_t stride, int bytes, const char *in, char *out) {
+  if (is_even) return hlo_copy_strided(n, bytes, out, 1, in + offsets[0] * bytes, stride);
+  switch (bytes) {
+    case 1: for (int64_t k = 0; k < n; k++) out[k] = in[offsets[k]]; break;
+    case 4: for (int64_t k = 0; k < n; k++) memcpy(out + 4 * k, in + 4 * offsets[k], 4); break;
+    default: for (int64_t k = 0; k < n; k++) memcpy(out + bytes * k, in + bytes * offsets[k], (size_t)bytes); break;
+  }
+}
+
+static lemnos_status reduce_block(const reduce_job *j, int64_t begin, int64_t n, char *scratch) {
+  const interp_fold *f = j->f;
+  lanes l = lanes_at(f, scratch);
+  char one[16];
+  for (int64_t k = 0; k < n; k++) l.offsets[k] = offset_of(begin + k, j->n_kept, j->kept_dims, j->kept_strides);
+  int64_t stride;
+  bool is_even = even(l.offsets, n, &stride);
+  for (int k = 0; k < f->n; k++) {
+    interp_fold_widen(f, k, 1, j->init[k], one);
+    interp_fill(l.acc[k], one, hlo_dtype_bytes(f->acc_types[k]), n);
+  }
+  int64_t index[INTERP_MAX_RANK] = {0}, at = 0;
+  for (int64_t r = 0; r < j->count; r++) {
+    const void *x[MAX_OPERANDS];
+    for (int k = 0; k < f->n; k++) {
+      const char *base = j->in[k] + at * j->bytes[k];
+      if (is_even && stride == 1) {
+        x[k] = base + l.offsets[0] * j->bytes[k];
+      } else {
+        gather(l.offsets, n, is_even, stride, j->bytes[k], base, l.x[k]);
+        x[k] = l.x[k];
+      }
+    }
+    LEMNOS_TRY(interp_fold_step(f, j->cx, l.fold, n, x, (void *const *)l.acc));
+    for (int d = j->n_reduced - 1; d >= 0; d--) {
+      at += j->reduced_strides[d];
+      if (++index[d] < j->reduced_dims[d]) break;
+      at -= index[d] * j->reduced_strides[d];
+      index[d] = 0;
+    }
+  }
+  for (int k = 0; k < f->n; k++) interp_fold_narrow(f, k, n, l.acc[k], j->out[k] + begin * j->bytes[k]);
+  return LEMNOS_SUCCESS;
+}
+
+// One output: lane i folds elements [i * size, (i + 1) * size) of the range, without the init value.
+static lemnos_status reduce_chunked(const reduce_job *j, int64_t output, char *scratch) {
+  const interp_fold *f = j->f;
+  lanes l = lanes_at(f, scratch);
+  int64_t base = offset_of(output, j->n_kept, j->kept_dims, j->kept_strides);
+  int64_t n = 256, size = j->count / n, rest = j->count - size * n;
+  bool linear = j->n_reduced == 1;
+  const void *x[MAX_OPERANDS];
+  for (int64_t r = 0; r < size; r++) {
+    for (int64_t k = 0; k < n; k++) {
+      int64_t e = k * size + r;
+      l.offsets[k] = base + (linear ? e * j->reduced_strides[0] : offset_of(e, j->n_reduced, j->reduced_dims, j->reduced_strides));
+    }
+    for (int k = 0; k < f->n; k++) {
+      gather(l.offsets, n, linear, linear ? size * j->reduced_strides[0] : 0, j->bytes[k], j->in[k], l.x[k]);
+      if (r == 0) interp_fold_widen(f, k, n, l.x[k], l.acc[k]);
+      x[k] = l.x[k];
+    }
+    if (r > 0) LEMNOS_TRY(interp_fold_step(f, j->cx, l.fold, n, x, (void *const *)l.acc));
+  }
+  // The lanes in order, behind the init value. acc of a wide fold is f64: fold those with the wide loop itself.
+  char total[MAX_OPERANDS][16];
+  void *acc[MAX_OPERANDS];
+  for (int k = 0; k < f->n; k++) {
+    interp_fold_widen(f, k, 1, j->init[k], total[k]);
+    acc[k] = total[k];
+  }
+  interp_fold plain = *f;
+  plain.wide = false;
+  for (int64_t i = 0; i < n; i++) {
+    for (int k = 0; k < f->n; k++) x[k] = l.acc[k] + i * hlo_dtype_bytes(f->acc_types[k]);
+    LEMNOS_TRY(interp_fold_step(&plain, j->cx, l.fold, 1, x, acc));
+  }
+  for (int64_t e = j->count - rest; e < j->count; e++) {
+    int64_t at = base + offset_of(e, j->n_reduced, j->reduced_dims, j->reduced_strides);
+    for (int k = 0; k < f->n; k++) x[k] = j->in[k] + at * j->bytes[k];
+    LEMNOS_TRY(interp_fold_step(f, j->cx, l.fold, 1, x, acc));
+  }
+  for (int k = 0; k < f->n; k++) interp_fold_narrow(f, k, 1, total[k], j->out[k] + output * j->bytes[k]);
+  return LEMNOS_SUCCESS;
+}
+
+static void reduce_range(void *ctx, int64_t begin, int64_t end, int thread) {
+  reduce_job *j = ctx;
+  for (int64_t at = begin; at < end && !j->status[thread]; at += INTERP_LANES)
+    j->status[thread] = reduce_block(j, at, end - at < INTERP_LANES ? end - at : INTERP_LANES, j->scratch[thread]);
+}
+
+// Drops dimensions of size 1 and merges neighbours that are contiguous.
+static int coalesce(int n, int64_t *dims, int64_t *strides) {
+  int r = 0;
+  for (int d = 0; d < n; d++) {
+    if (dims[d] == 1) continue;
+    if (r > 0 && strides[r - 1] == strides[d] * dims[d]) {
+      dims[r - 1] *= dims[d];
+      strides[r - 1] = strides[d];
+    } else {
+      dims[r] = dims[d];
+      strides[r++] = strides[d];
+    }
+  }
+  return r;
+}
+
+static lemnos_status run_reduce(interp_call *c) {
+  const interp_fold *f = c->in->aux;
+  int n = f->n, threads = c->cx->n_threads;
+  reduce_job j = {.f = f, .cx = c->cx, .outputs = 1, .count = 1};
+  const interp_array *first = interp_arg(c, 0);
+  hlo_i64s dims = HLO_ATTRS(c->in->src, dimensions)->dimensions;
+  int64_t strides[INTERP_MAX_RANK];
+  interp_strides(first, strides);
+  for (int d = 0; d < first->rank; d++) {
+    bool reduced = hlo_i64s_contains(dims, d);
+    int at = reduced ? j.n_reduced++ : j.n_kept++;
+    (reduced ? j.reduced_dims : j.kept_dims)[at] = first->dims[d];
+    (reduced ? j.reduced_strides : j.kept_strides)[at] = strides[d];
+    *(reduced ? &j.count : &j.outputs) *= first->dims[d];
+  }
+  if (j.outputs == 0) return LEMNOS_SUCCESS;
+  if (j.count) j.n_reduced = coalesce(j.n_reduced, j.reduced_dims, j.reduced_strides);
+  j.n_kept = coalesce(j.n_kept, j.kept_dims, j.kept_strides);
+  for (int k = 0; k < n; k++) {
+    j.in[k] = interp_arg(c, k)->data;
+    j.init[k] = interp_arg(c, n + k)->data;
+    j.out[k] = interp_result(c, k)->data;
+    j.bytes[k] = hlo_dtype_bytes(f->types[k]);
+  }
+  bool parallel = !f->region || interp_region_is_lanes(f->region);
+  if (!parallel) threads = 1;
+  j.status = interp_scratch(c->cx, sizeof *j.status * (size_t)threads);
+  j.scratch = interp_scratch(c->cx, sizeof *j.scratch * (size_t)threads);
+  if (!j.status || !j.scratch) return interp_scratch_failed(c, 64);
+  for (int t = 0; t < threads; t++) {
+    j.status[t] = LEMNOS_SUCCESS;
+    j.scratch[t] = interp_scratch(c->cx, scratch_bytes(f));
+    if (!j.scratch[t]) return interp_scratch_failed(c, scratch_bytes(f));
+  }
+  if (j.outputs <= 16 && j.count >= CHUNKED_MIN && parallel) {
+    for (int64_t o = 0; o < j.outputs; o++) LEMNOS_TRY(reduce_chunked(&j, o, j.scratch[0]));
+    return LEMNOS_SUCCESS;
+  }
+  if (!parallel || !c->cx->pool) {
+    reduce_range(&j, 0, j.outputs, 0);
+  } else {
+    int64_t grain = INTERP_GRAIN / (j.count + 1) + 1;
+    if (grain > 64) grain = (grain + INTERP_LANES - 1) / INTERP_LANES * INTERP_LANES;
+    interp_parallel(c->cx, j.outputs, grain, reduce_range, &j);
+  }
+  lemnos_status s = LEMNOS_SUCCESS;
+  for (int t = 0; t < threads; t++) {
+    if (!s) s = j.status[t];
+    else lemnos_status_free(j.status[t]);
+  }
+  return s;
+}
+
+static lemnos_status compile_reduce(interp_compiler *c, interp_insn *in) {
+  int n = in->n_args / 2;
+  if (n > MAX_OPERANDS) return interp_refuse(in->src, "more than %d operands", MAX_OPERANDS);
+  interp_fold *f;
+  LEMNOS_TRY(interp_fold_compile(c, in->src->called[0], n, in->arg_types, &f));
+  in->aux = f;
+  in->fn = run_reduce;
+  return LEMNOS_SUCCESS;
+}
+
+// --- map --------------------------------------------------------------------------------------------------------------------
+
+static lemnos_status run_map(interp_call *c) {
+  const interp_region *r = c->in->aux;
+  int64_t total = interp_count(interp_result(c, 0));
+  void *scratch = interp_scratch(c->cx, interp_region_scratch(r));
+  if (!scratch) return interp_scratch_failed(c, interp_region_scratch(r));
+  for (int64_t at = 0; at < total; at += INTERP_LANES) {
+    int64_t n = total - at < INTERP_LANES ? total - at : INTERP_LANES;
+    const void *in[MAX_OPERANDS];
+    void *out[MAX_OPERANDS];
+    for (int k = 0; k < c->in->n_args; k++)
+      in[k] = (char *)interp_arg(c, k)->data + at * hlo_dtype_bytes(interp_arg(c, k)->dtype);
+    for (int k = 0; k < c->in->n_results; k++)
+      out[k] = (char *)interp_result(c, k)->data + at * hlo_dtype_bytes(interp_result(c, k)->dtype);
+    LEMNOS_TRY(interp_region_run(r, c->cx, scratch, n, in, out));
+  }
+  return LEMNOS_SUCCESS;
+}
+
+// --- scan ---------------------------------------------------------------------------------------------------------------------
+
+// Operands: inputs.., carries..; body(slices.., carries..) -> (output slices.., carries..); results: outputs.., final
+// carries... Slices lack the scan dimension.
+static lemnos_status run_scan(interp_call *c) {
+  const hlo_attrs_scan *a = HLO_ATTRS(c->in->src, scan);
+  const interp_code *body = c->in->subs[0];
+  int n_carry = (int)a->n_carries, n_in = c->in->n_args - n_carry, n_out = c->in->n_results - n_carry;
+  int64_t dim = a->dimension, steps = n_in ? interp_arg(c, 0)->dims[dim] : 0;
+  interp_frame f = {0};
+  interp_value args[2 * MAX_OPERANDS] = {0}, results[2 * MAX_OPERANDS] = {0};
+  lemnos_status s = interp_frame_init(c->cx, &f, body);
+  for (int k = 0; k < n_carry; k++) interp_value_share(&args[n_in + k], interp_arg_value(c, n_in + k));
+  for (int64_t t = 0; t < steps && !s; t++) {
+    int64_t step = a->is_reverse ? steps - 1 - t : t;
+    for (int k = 0; k < n_in && !s; k++) {
+      const interp_array *in = interp_arg(c, k);
+      int64_t start[INTERP_MAX_RANK] = {0}, box[INTERP_MAX_RANK];
+      memcpy(box, in->dims, sizeof box);
+      start[dim] = step;
+      box[dim] = 1;
+      const interp_type *want = &body->param_types[k];
+      interp_array_set_type(&args[k].a, in->dtype, want->rank, want->dims);
+      s = interp_value_alloc(c->cx, &args[k]);
+      if (!s) interp_copy_box(c->cx, in, start, box, args[k].a.data);
+    }
+    if (!s) s = interp_frame_run(c->cx, &f, args, results);
+    for (int k = 0; k < n_out && !s; k++) {
+      interp_array *out = interp_result(c, k);
+      int64_t os[INTERP_MAX_RANK], is[INTERP_MAX_RANK], dims[INTERP_MAX_RANK], at = 1;
+      interp_strides(out, os);
+      memcpy(dims, out->dims, sizeof dims);
+      dims[dim] = 1;
+      for (int d = out->rank - 1; d >= 0; d--) is[d] = at, at *= dims[d];
+      interp_copy p;
+      interp_copy_plan(&p, hlo_dtype_bytes(out->dtype), out->rank, dims, os, is);
+      interp_copy_run(&p, (char *)out->data + step * os[dim] * p.element_bytes, results[k].a.data);
+    }
+    for (int k = 0; k < n_out; k++) interp_value_release(c->cx, &results[k]);
+    for (int k = 0; k < n_carry && !s; k++) interp_value_move(&args[n_in + k], &results[n_out + k]);
+  }
+  for (int k = 0; k < n_carry && !s; k++)
+    memcpy(interp_result(c, n_out + k)->data, args[n_in + k].a.data, (size_t)interp_bytes(interp_result(c, n_out + k)));
+  for (int k = 0; k < n_in + n_carry; k++) interp_value_release(c->cx, &args[k]);
+  interp_frame_deinit(c->cx, &f);
+  return s;
+}
+
+static lemnos_status compile_scan(interp_compiler *c, interp_insn *in) {
+  const hlo_attrs_scan *a = HLO_ATTRS(in->src, scan);
+  const interp_code *body;
+  if (in->flags & INTERP_DYNAMIC) return interp_refuse(in->src, "dynamic shapes");
+  if (in->n_args > MAX_OPERANDS || in->n_results > MAX_OPERANDS) return interp_refuse(in->src, "more than %d operands", MAX_OPERANDS);
+  if (a->n_carries < 0 || a->n_carries > in->n_results || a->n_carries > in->n_args)
+    return interp_refuse(in->src, "%lld carries of %d operands", (long long)a->n_carries, in->n_args);
+  LEMNOS_TRY(interp_compile_computation(c, in->src->called[0], &body));
+  for (int k = 0; k < in->n_args - (int)a->n_carries; k++)
+    if (body->param_types[k].rank != in->arg_types[k].rank - 1) return interp_refuse(in->src, "a body over slices with the scan dimension");
+  interp_insn_set_subs(c, in, 1, &body);
+  in->fn = run_scan;
+  return LEMNOS_SUCCESS;
+}
+
+lemnos_status interp_compile_reduce(interp_compiler *c, interp_insn *in) {
+  switch (in->src->op) {
+    case HLO_OP_REDUCE: return compile_reduce(c, in);
+    case HLO_OP_SCAN: return compile_scan(c, in);
+    case HLO_OP_MAP: {
+      interp_region *r;
+      if (in->n_args > MAX_OPERANDS) return interp_refuse(in->src, "more than %d operands", MAX_OPERANDS);
+      LEMNOS_TRY(interp_region_compile(c, in->src->called[0], &r));
+      in->aux = r;
+      in->fn = run_map;
+      return LEMNOS_SUCCESS;
+    }
+    default: return interp_refuse(in->src, "operation is not supported");
+  }
+}

@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: Apache-2.0
+// The virtual machine: frames of registers, counted buffers with a cache of released ones, and the run loop.
+//
+// A buffer's count is the number of registers (and of the caller's hands) that hold it; when an operand dies at an
+// instruction and its count is one, an instruction that can work in place takes the buffer over. Memory in use is
+// counted; the cache never lets use plus cache grow beyond the peak of use, so it costs no memory of its own.
+#include "interp/interp_internal.h"
+
+#define MAX_DEPTH 512
+#define MAX_BYTES ((int64_t)1 << 46)
+
+int64_t interp_count(const interp_array *a) {
+  if (a->dtype == HLO_TOKEN) return 0;
+  int64_t n = 1;
+  for (int d = 0; d < a->rank; d++) n *= a->dims[d];
+  return n;
+}
+
+void interp_strides(const interp_array *a, int64_t *strides) {
+  int64_t s = 1;
+  for (int d = a->rank - 1; d >= 0; d--) {
+    strides[d] = s;
+    s *= a->dims[d];
+  }
+}
+
+void interp_array_set_type(interp_array *a, hlo_dtype t, int rank, const int64_t *dims) {
+  a->dtype = t;
+  a->rank = rank;
+  for (int d = 0; d < rank; d++) a->dims[d] = dims[d];
+}
+
+// --- buffers ------------------------------------------------------------------------------------------------------------
+
+static interp_buffer *new_header(interp_ctx *cx) {
+  interp_buffer *b = cx->spare;
+  if (b) cx->spare = b->next;
+  else b = heap_alloc(sizeof *b);
+  *b = (interp_buffer){.refs = 1};
+  return b;
+}
+
+static void drop_header(interp_ctx *cx, interp_buffer *b) {
+  b->next = cx->spare;
+  cx->spare = b;
+}
+
+static void cache_trim(interp_ctx *cx, int64_t limit) {
+  interp_buffer **p = &cx->cache;
+  int64_t kept = 0;
+  int count = 0;
+  while (*p) {
+    interp_buffer *b = *p;
+    if (kept + (int64_t)b->bytes > limit || count >= 64) {
+      *p = b->next;
+      cx->cached_bytes -= (int64_t)b->bytes;
+      heap_aligned_free(b->data);
+      drop_header(cx, b);
+    } else {
+      kept += (int64_t)b->bytes;
+      count++;
+      p = &b->next;
+    }
+  }
+}
+
+static void buffer_release(interp_ctx *cx, interp_buffer *b) {
+  if (--b->refs > 0) return;
+  if (!b->owned) return drop_header(cx, b);
+  cx->live_bytes -= (int64_t)b->bytes;
+  cx->cached_bytes += (int64_t)b->bytes;
+  b->next = cx->cache;
+  cx->cache = b;
+  if (cx->live_bytes + cx->cached_bytes > cx->peak_bytes) cache_trim(cx, cx->peak_bytes - cx->live_bytes);
+}
+
+static interp_buffer *cache_find(interp_ctx *cx, size_t bytes) {
+  int tries = 0;
+  for (interp_buffer **p = &cx->cache; *p && tries < 32; p = &(*p)->next, tries++) {
+    interp_buffer *b = *p;
+    if (b->bytes < bytes || b->bytes > bytes + bytes / 2) continue;
+    *p = b->next;
+    cx->cached_bytes -= (int64_t)b->bytes;
+    b->refs = 1;
+    return b;
+  }
+  return NULL;
+}
+
+lemnos_status interp_value_alloc(interp_ctx *cx, interp_value *v) {
+  int64_t bytes = hlo_dtype_bytes(v->a.dtype);
+  for (int d = 0; d < v->a.rank; d++)
+    if (__builtin_mul_overflow(bytes, v->a.dims[d], &bytes) || bytes > MAX_BYTES || bytes < 0)
+      return lemnos_status_make(LEMNOS_OUT_OF_MEMORY, "interpreter: an array is too large for this machine");
+  bytes = bytes < 64 ? 64 : (bytes + 63) & ~(int64_t)63;
+  interp_buffer *b = cache_find(cx, (size_t)bytes);
+  if (!b) {
+    int64_t limit = cx->options->max_bytes;
+    if (limit && cx->live_bytes + bytes > limit)
+      return lemnos_status_make(LEMNOS_OUT_OF_MEMORY,
+                                "interpreter: %lld bytes in use and %lld more needed, above the limit of %lld",
+                                (long long)cx->live_bytes, (long long)bytes, (long long)limit);
+    if (limit && cx->live_bytes + cx->cached_bytes + bytes > limit) cache_trim(cx, limit - cx->live_bytes - bytes);
+    void *data = heap_try_alloc_aligned((size_t)bytes);
+    if (!data && cx->cache) {
+      cache_trim(cx, 0);
+      data = heap_try_alloc_aligned((size_t)bytes);
+    }
+    if (!data) return lemnos_status_make(LEMNOS_OUT_OF_MEMORY, "interpreter: no memory for %lld bytes", (long long)bytes);
+    b = new_header(cx);
+    b->data = data;
+    b->bytes = (size_t)bytes;
+    b->owned = true;
+  }
+  cx->live_bytes += (int64_t)b->bytes;
+  if (cx->live_bytes > cx->peak_bytes) cx->peak_bytes = cx->live_bytes;
+  if (cx->cached_bytes && cx->live_bytes + cx->cached_bytes > cx->peak_bytes)
+    cache_trim(cx, cx->peak_bytes - cx->live_bytes);
+  v->buf = b;
+  v->a.data = b->data;
+  return LEMNOS_SUCCESS;
+}
+
+void interp_value_release(interp_ctx *cx, interp_value *v) {
+  if (v->buf) buffer_release(cx, v->buf);
+  v->buf = NULL;
+  v->a.data = NULL;
+}
+
+void interp_value_share(interp_value *to, const interp_value *from) {
+  interp_array_set_type(&to->a, from->a.dtype, from->a.rank, from->a.dims);
+  to->a.data = from->a.data;
+  to->buf = from->buf;
+  if (to->buf) to->buf->refs++;
+}
+
+void interp_value_move(interp_value *to, interp_value *from) {
+  interp_array_set_type(&to->a, from->a.dtype, from->a.rank, from->a.dims);
+  to->a.data = from->a.data;
+  to->buf = from->buf;
+  from->buf = NULL;
+  from->a.data = NULL;
+}
+
+void interp_take_arg(const interp_call *c, int k, interp_value *to) {
+  interp_value *from = interp_arg_value(c, k);
+  if (c->in->dies[k]) interp_value_move(to, from);
+  else interp_value_share(to, from);
+}
+
+lemnos_status interp_value_borrow(interp_ctx *cx, interp_value *v, const void *data) {
+  interp_buffer *b = new_header(cx);  // not owned: never written in place, never freed
+  b->data = (void *)data;
+  v->buf = b;
+  v->a.data = b->data;
+  return LEMNOS_SUCCESS;
+}
+
+// --- scratch ------------------------------------------------------------------------------------------------------------
+
+void *interp_scratch(interp_ctx *cx, size_t bytes) {
+  char *data = heap_try_alloc_aligned(bytes + 64);
+  if (!data) return NULL;
+  interp_scratch_block *b = (interp_scratch_block *)data;
+  b->next = cx->scratch;
+  b->data = data;
+  cx->scratch = b;
+  return data + 64;
+}
+
+lemnos_status interp_scratch_failed(const interp_call *c, size_t bytes) {
+  return interp_error(c, LEMNOS_OUT_OF_MEMORY, "no memory for %zu bytes of scratch", bytes);
+}
+
+static void scratch_reset(interp_ctx *cx, interp_scratch_block *mark) {
+  while (cx->scratch != mark) {
+    interp_scratch_block *b = cx->scratch;
+    cx->scratch = b->next;
+    heap_aligned_free(b->data);
+  }
+}
+
+// --- threads ------------------------------------------------------------------------------------------------------------
+
+typedef struct range_job {
+  interp_range_fn fn;
+  void *ctx;
+  int64_t n, grain;
+} range_job;
+
+static void run_range(void *ctx, int64_t index, int thread) {
+  range_job *j = ctx;
+  int64_t begin = index * j->grain, end = begin + j->grain;
+  j->fn(j->ctx, begin, end < j->n ? end : j->n, thread);
+}
+
+void interp_parallel(interp_ctx *cx, int64_t n, int64_t grain, interp_range_fn fn, void *ctx) {
+  if (grain < 1) grain = 1;
+  if (n <= 0) return;
+  if (!cx->pool || n <= grain) {
+    for (int64_t b = 0; b < n; b += grain) fn(ctx, b, b + grain < n ? b + grain : n, 0);
+    return;
+  }
+  range_job j = {.fn = fn, .ctx = ctx, .n = n, .grain = grain};
+  thread_pool_run(cx->pool, (n + grain - 1) / grain, run_range, &j);
+}
+
+// --- the run loop ---------------------------------------------------------------------------------------------------------
+
+lemnos_status interp_poll(interp_ctx *cx) {
+  if (cx->options->cancel && *cx->options->cancel) return lemnos_status_make(LEMNOS_CANCELLED, "interpreter: cancelled");
+  if (cx->options->deadline > 0 && io_seconds() > cx->options->deadline)
+    return lemnos_status_make(LEMNOS_CANCELLED, "interpreter: deadline passed");
+  return LEMNOS_SUCCESS;
+}
+
+lemnos_status interp_frame_init(interp_ctx *cx, interp_frame *f, const interp_code *code) {
+  f->code = code;
+  f->regs = calloc((size_t)code->n_regs + 1, sizeof *f->regs);
+  if (!f->regs) return lemnos_status_make(LEMNOS_OUT_OF_MEMORY, "interpreter: no memory for a frame");
+  return LEMNOS_SUCCESS;
+}
+
+void interp_frame_deinit(interp_ctx *cx, interp_frame *f) {
+  if (!f->regs) return;
+  for (int k = 0; k < f->code->n_regs; k++) interp_value_release(cx, &f->regs[k]);
+  free(f->regs);
+  f->regs = NULL;
+}
+
+static bool steal(interp_call *c, int k, int arg, const interp_array *want) {
+  interp_value *from = interp_arg_value(c, arg);
+  if (!c->in->dies[arg] || !from->buf || from->buf->refs != 1 || !from->buf->owned) return false;
+  if (interp_bytes(want) != interp_bytes(&from->a)) return false;
+  interp_value *to = interp_result_value(c, k);
+  to->buf = from->buf;
+  to->buf->refs++;  // the argument stays readable until the instruction ends
+  to->a.data = to->buf->data;
+  return true;
+}
+
+static bool take_over(interp_call *c, int k, const interp_array *want) {
+  const interp_insn *in = c->in;
+  if (in->in_place[k] >= 0) return steal(c, k, in->in_place[k], want);
+  for (int a = 0; a < in->n_args; a++)
+    if (hlo_dtype_bytes(in->arg_types[a].dtype) == hlo_dtype_bytes(want->dtype) && steal(c, k, a, want)) return true;
+  return false;
+}
+
+static lemnos_status allocate_results(interp_call *c) {
+  const interp_insn *in = c->in;
+  if (in->flags & INTERP_DYNAMIC) LEMNOS_TRY(interp_infer_dims(c));
+  for (int k = 0; k < in->n_results; k++) {
+    interp_value *v = interp_result_value(c, k);
+    const interp_type *t = &in->result_types[k];
+    if (!(in->flags & INTERP_DYNAMIC)) interp_array_set_type(&v->a, t->dtype, t->rank, t->dims);
+    else v->a.dtype = t->dtype;
+    if (t->dtype == HLO_TOKEN) continue;
+    if (in->in_place[k] != -1 && take_over(c, k, &v->a)) continue;
+    lemnos_status s = interp_value_alloc(c->cx, v);
+    if (s) return lemnos_status_annotate(s, "%%" STRV_FMT, STRV_ARG(in->src->name));
+  }
+  return LEMNOS_SUCCESS;
+}
+
+static lemnos_status run_insn(interp_ctx *cx, interp_value *regs, const interp_insn *in) {
+  interp_call call = {.cx = cx, .in = in, .regs = regs};
+  if (!(in->flags & INTERP_SELF_ALLOC)) LEMNOS_TRY(allocate_results(&call));
+  interp_scratch_block *mark = cx->scratch;
+  lemnos_status s = in->fn(&call);
+  scratch_reset(cx, mark);
+  return s;
+}
+
+static lemnos_status run_profiled(interp_ctx *cx, interp_value *regs, const interp_insn *in) {
+  interp_profile_row *row = &cx->options->profile[in->src->op];
+  double outer = cx->inner_seconds, start = io_seconds();
+  cx->inner_seconds = 0;
+  lemnos_status s = run_insn(cx, regs, in);
+  double total = io_seconds() - start;
+  row->op = hlo_op_table[in->src->op].text_name;
+  row->calls++;
+  row->seconds += total - cx->inner_seconds;
+  cx->inner_seconds = outer + total;
+  return s;
+}
+
+static lemnos_status run_code(interp_ctx *cx, const interp_code *code, interp_value *regs) {
+  bool profile = cx->options->profile != NULL;
+  for (int t = 0; t < code->n_insns; t++) {
+    const interp_insn *in = &code->insns[t];
+    if (LEMNOS_UNLIKELY((++cx->ticks & 15) == 0)) LEMNOS_TRY(interp_poll(cx));
+    LEMNOS_TRY(profile ? run_profiled(cx, regs, in) : run_insn(cx, regs, in));
+    for (int k = 0; k < in->n_args; k++)
+      if (in->dies[k]) interp_value_release(cx, &regs[in->args[k]]);
+    for (int k = 0; k < in->n_release; k++) interp_value_release(cx, &regs[in->release[k]]);
+  }
+  return LEMNOS_SUCCESS;
+}
+
+lemnos_status interp_frame_run(interp_ctx *cx, interp_frame *f, interp_value *args, interp_value *results) {
+  const interp_code *code = f->code;
+  if (++cx->depth > MAX_DEPTH) return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "interpreter: calls nested too deep");
+  for (int k = 0; k < code->n_params; k++) {
+    if (code->param_regs[k] >= 0) interp_value_move(&f->regs[code->param_regs[k]], &args[k]);
+    else interp_value_release(cx, &args[k]);
+  }
+  lemnos_status s = run_code(cx, code, f->regs);
+  cx->depth--;
+  if (s) {
+    for (int k = 0; k < code->n_regs; k++) interp_value_release(cx, &f->regs[k]);
+    return s;
+  }
+  for (int k = 0; k < code->n_results; k++) interp_value_share(&results[k], &f->regs[code->result_regs[k]]);
+  for (int k = 0; k < code->n_results; k++) interp_value_release(cx, &f->regs[code->result_regs[k]]);
+  return LEMNOS_SUCCESS;
+}
+
+// --- the entry ------------------------------------------------------------------------------------------------------------
+
+static lemnos_status check_arg(const interp_type *t, int k, const interp_array *a) {
+  bool ok = a->dtype == t->dtype && a->rank == t->rank;
+  for (int d = 0; ok && d < t->rank; d++) {
+    int64_t bound = t->shape->bounds ? t->shape->bounds[d] : HLO_DYNAMIC;
+    ok = t->dims[d] >= 0 ? a->dims[d] == t->dims[d] : a->dims[d] >= 0 && (bound < 0 || a->dims[d] <= bound);
+  }
+  if (ok && t->dtype != HLO_TOKEN && !a->data && interp_count(a) > 0)
+    return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "argument %d has no data", k);
+  if (ok) return LEMNOS_SUCCESS;
+  strbuf want = {0}, got = {0};
+  hlo_shape_print(&want, t->shape);
+  strbuf_append_cstr(&got, a->dtype < HLO_DTYPE_COUNT ? hlo_dtype_table[a->dtype].hlo_name : "?");
+  for (int d = 0; d < a->rank && d < INTERP_MAX_RANK; d++) strbuf_printf(&got, "%s%lld", d ? "," : "[", (long long)a->dims[d]);
+  strbuf_append_cstr(&got, a->rank ? "]" : "[]");
+  lemnos_status s = lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "argument %d: expected %s, found %s", k, want.data, got.data);
+  strbuf_deinit(&want);
+  strbuf_deinit(&got);
+  return s;
+}
+
+static lemnos_status hand_out(interp_ctx *cx, interp_value *v, interp_array *out) {
+  void *room = out->data;
+  interp_array_set_type(out, v->a.dtype, v->a.rank, v->a.dims);
+  if (v->a.dtype == HLO_TOKEN) return out->data = NULL, LEMNOS_SUCCESS;
+  size_t bytes = (size_t)interp_bytes(&v->a);
+  if (room) {
+    memcpy(room, v->a.data, bytes);
+    out->data = room;
+    return LEMNOS_SUCCESS;
+  }
+  if (v->buf->owned && v->buf->refs == 1) {
+    out->data = v->buf->data;
+    cx->live_bytes -= (int64_t)v->buf->bytes;
+    drop_header(cx, v->buf);
+    v->buf = NULL;
+    return LEMNOS_SUCCESS;
+  }
+  out->data = heap_try_alloc_aligned(bytes ? bytes : 1);
+  if (!out->data) return lemnos_status_make(LEMNOS_OUT_OF_MEMORY, "interpreter: no memory for a result");
+  memcpy(out->data, v->a.data, bytes);
+  return LEMNOS_SUCCESS;
+}
+
+static void ctx_deinit(interp_ctx *cx) {
+  scratch_reset(cx, NULL);
+  cache_trim(cx, -1);
+  while (cx->spare) {
+    interp_buffer *b = cx->spare;
+    cx->spare = b->next;
+    free(b);
+  }
+}
+
+static lemnos_status hand_out_all(interp_ctx *cx, int n, interp_value *values, interp_array *results) {
+  bool *fresh = heap_alloc((size_t)n + 1);
+  lemnos_status s = LEMNOS_SUCCESS;
+  for (int k = 0; k < n && !s; k++) {
+    fresh[k] = results[k].data == NULL;
+    s = hand_out(cx, &values[k], &results[k]);
+    if (!s) continue;
+    for (int j = 0; j <= k; j++) {
+      if (fresh[j] && j < k) heap_aligned_free(results[j].data);
+      if (fresh[j]) results[j].data = NULL;
+    }
+  }
+  free(fresh);
+  return s;
+}
+
+lemnos_status interp_run(const interp_program *p, const interp_run_options *options, int n_args,
+                         const interp_array *args, int n_results, interp_array *results) {
+  static const interp_run_options defaults = {0};
+  if (!options) options = &defaults;
+  const interp_code *entry = p->entry;
+  if (n_args != entry->n_params || n_results != entry->n_results)
+    return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "the program takes %d arguments and gives %d results, found %d and %d",
+                              entry->n_params, entry->n_results, n_args, n_results);
+  for (int k = 0; k < n_args; k++) LEMNOS_TRY(check_arg(&entry->param_types[k], k, &args[k]));
+  interp_ctx cx = {.options = options, .pool = options->pool};
+  cx.n_threads = cx.pool ? thread_pool_size(cx.pool) : 1;
+  if (cx.n_threads < 2) cx.pool = NULL;
+  interp_value *in = calloc((size_t)n_args + 1, sizeof *in), *out = calloc((size_t)n_results + 1, sizeof *out);
+  interp_frame frame = {0};
+  lemnos_status status;
+  if (!in || !out) {
+    status = lemnos_status_make(LEMNOS_OUT_OF_MEMORY, "interpreter: no memory for a frame");
+    goto done;
+  }
+  for (int k = 0; k < n_args; k++) {
+    interp_array_set_type(&in[k].a, args[k].dtype, args[k].rank, args[k].dims);
+    if (args[k].dtype != HLO_TOKEN) LEMNOS_TRY_GOTO(interp_value_borrow(&cx, &in[k], args[k].data));
+  }
+  LEMNOS_TRY_GOTO(interp_frame_init(&cx, &frame, entry));
+  LEMNOS_TRY_GOTO(interp_frame_run(&cx, &frame, in, out));
+  status = hand_out_all(&cx, n_results, out, results);
+done:
+  if (frame.regs) interp_frame_deinit(&cx, &frame);
+  for (int k = 0; in && k < n_args; k++) interp_value_release(&cx, &in[k]);
+  for (int k = 0; out && k < n_results; k++) interp_value_release(&cx, &out[k]);
+  free(in);
+  free(out);
+  if (options->peak_bytes) *options->peak_bytes = cx.peak_bytes;
+  ctx_deinit(&cx);
+  return status;
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Developer's tool: runs self-checking modules through the interpreter.
+//   run_check [--threads N] [--time] [--dis] [-q] FILE...
+// A file may hold several modules separated by lines "// -----". main is run, or every function without arguments; a main
+// with arguments gets made-up ones (dynamic dimensions 3, integers 3 in scalars, small numbers elsewhere) and passes if it
+// runs. An operation refused by name counts as skipped.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/import.h"
+#include "interp/interp.h"
+
+static int n_passed, n_failed, n_skipped;
+static thread_pool *pool;
+static bool show_time, quiet, disassemble;
+
+static void finish(const char *file, strv entry, lemnos_status s) {
+  if (!s) {
+    n_passed++;
+    if (!quiet) printf("PASS %s @" STRV_FMT "\n", file, STRV_ARG(entry));
+    return;
+  }
+  bool skip = lemnos_status_get_code(s) == LEMNOS_UNIMPLEMENTED;
+  skip ? n_skipped++ : n_failed++;
+  printf("%s %s @" STRV_FMT ": %s: %s\n", skip ? "SKIP" : "FAIL", file, STRV_ARG(entry),
+         lemnos_status_code_text(lemnos_status_get_code(s)), lemnos_status_message(s));
+  lemnos_status_free(s);
+}
+
+static void make_up(arena *a, const hlo_shape *s, interp_array *out) {
+  *out = (interp_array){.dtype = s->dtype, .rank = s->rank};
+  int64_t n = 1;
+  for (int d = 0; d < s->rank; d++) n *= out->dims[d] = s->dims[d] < 0 ? 3 : s->dims[d];
+  out->data = arena_alloc(a, (size_t)(n * hlo_dtype_bytes(s->dtype)) + 64);
+  for (int64_t i = 0; i < n; i++) {
+    if (hlo_dtype_is_integer(s->dtype) || s->dtype == HLO_PRED)
+      hlo_element_set_i64(s->dtype, out->data, i, s->rank == 0 ? 3 : i % 3);
+    else if (s->dtype < HLO_TOKEN)
+      hlo_element_set_f64(s->dtype, out->data, i, 0, 0.25 * (double)(i % 17) - 1);
+  }
+}
+
+static lemnos_status run_program(arena *a, hlo_module *m) {
+  interp_program *p = NULL;
+  LEMNOS_TRY(interp_compile(m, &p));
+  if (disassemble) {
+    strbuf b = {0};
+    interp_program_disassemble(p, &b);
+    fwrite(b.data, 1, b.len, stdout);
+    strbuf_deinit(&b);
+  }
+  int n_args = interp_program_n_args(p), n_results = interp_program_n_results(p), n = 0;
+  interp_array *args = heap_alloc(sizeof *args * (size_t)(n_args + 1));
+  interp_array *results = heap_alloc(sizeof *results * (size_t)(n_results + 1));
+  for (int k = 0; k < m->entry->n_params; k++)
+    for (int j = 0; j < hlo_shape_leaves(m->entry->params[k]->shape); j++)
+      make_up(a, hlo_shape_leaf(m->entry->params[k]->shape, j), &args[n++]);
+  interp_run_options o = {.pool = pool, .deadline = io_seconds() + 100};
+  lemnos_status s = interp_run(p, &o, n_args, args, n_results, results);
+  for (int k = 0; k < n_results; k++) heap_aligned_free(results[k].data);
+  free(args);
+  free(results);
+  interp_program_destroy(p);
+  return s;
+}
+
+static lemnos_status run_entry(const mlir_module *mlir, strv entry, arena *a) {
+  diag_sink sink;
+  diag_sink_init(&sink, a);
+  hlo_module *m = NULL;
+  import_options o = {.entry = entry};
+  lemnos_status s = import_module(mlir, &o, a, &sink, &m);
+  if (!s) s = run_program(a, m);
+  diag_sink_deinit(&sink);
+  return s;
+}
+
+static void run_module(const char *file, strv text) {
+  arena *a = arena_create();
+  diag_sink sink;
+  diag_sink_init(&sink, a);
+  mlir_module *mlir = NULL;
+  strv *entries = NULL;
+  int n = 0;
+  double start = io_seconds();
+  lemnos_status s = mlir_parse_text(a, strv_from_cstr(file), text, &sink, &mlir);
+  if (!s) s = import_list_entries(mlir, a, &entries, &n);
+  if (s) finish(file, STRV("?"), s);
+  for (int k = 0; k < n; k++) finish(file, entries[k], run_entry(mlir, entries[k], a));
+  if (show_time) printf("%8.1f ms %s\n", (io_seconds() - start) * 1e3, file);
+  diag_sink_deinit(&sink);
+  arena_destroy(a);
+}
+
+static bool has_code(strv s) {
+  while (s.len) {
+    strv line, rest;
+    strv_split(s, '\n', &line, &rest);
+    line = strv_trim(line);
+    if (line.len && !strv_starts_with(line, STRV("//"))) return true;
+    s = rest;
+  }
+  return false;
+}
+
+static void run_file(const char *path) {
+  char *data = NULL;
+  size_t size = 0;
+  lemnos_status s = io_read_file(path, &data, &size);
+  if (s) return finish(path, STRV("?"), s);
+  strv text = {data, size};
+  size_t begin = 0, at = 0;
+  while (at <= text.len) {
+    size_t end = at;
+    while (end < text.len && text.data[end] != '\n') end++;
+    strv line = strv_trim((strv){text.data + at, end - at});
+    if (end >= text.len || strv_eq(line, STRV("// -----"))) {
+      strv part = {text.data + begin, (end >= text.len ? text.len : at) - begin};
+      if (has_code(part)) run_module(path, part);
+      begin = end + 1;
+    }
+    at = end + 1;
+  }
+  heap_aligned_free(data);
+}
+
+int main(int argc, char **argv) {
+  for (int k = 1; k < argc; k++) {
+    if (!strcmp(argv[k], "--threads") && k + 1 < argc) {
+      lemnos_status s = thread_pool_create(atoi(argv[++k]), &pool);
+      if (s) return lemnos_status_free(s), 1;
+    } else if (!strcmp(argv[k], "--time")) {
+      show_time = true;
+    } else if (!strcmp(argv[k], "--dis")) {
+      disassemble = true;
+    } else if (!strcmp(argv[k], "-q")) {
+      quiet = true;
+    } else {
+      run_file(argv[k]);
+    }
+  }
+  if (pool) thread_pool_destroy(pool);
+  printf("%d passed, %d failed, %d skipped\n", n_passed, n_failed, n_skipped);
+  return n_failed ? 1 : 0;
+}
