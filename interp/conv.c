@@ -40,12 +40,12 @@ static void pack_kernel(void *ctx, int64_t begin, int64_t end, int thread) {
           int64_t x = j->w[s].reversal ? j->kernel_size[s] - 1 - index[s] : index[s];
           at += x * j->ks[d->kernel_spatial.data[s]];
         }
-        hlo_copy_strided(j->features, j->kernel_bytes, raw + tap * j->features * j->kernel_bytes, 1,
+        interp_copy_line(j->features, j->kernel_bytes, raw + tap * j->features * j->kernel_bytes, 1,
                          j->kernel + at * j->kernel_bytes, j->ks[d->kernel_input_feature]);
         for (int s = j->n_spatial - 1; s >= 0 && ++index[s] == j->kernel_size[s]; s--) index[s] = 0;
       }
       interp_cvt_run(&j->kernel_cvt, j->k, raw, wide);
-      hlo_copy_strided(j->k, mb, out + r * mb, INTERP_MR, wide, 1);
+      interp_copy_line(j->k, mb, out + r * mb, INTERP_MR, wide, 1);
     }
   }
 }
@@ -73,7 +73,7 @@ static void gather_patch(const conv_job *j, int64_t p, char *raw) {
       at += x * j->is[d->input_spatial.data[s]];
     }
     if (inside)
-      hlo_copy_strided(j->features, j->in_bytes, raw, 1, j->in + at * j->in_bytes, j->is[d->input_feature]);
+      interp_copy_line(j->features, j->in_bytes, raw, 1, j->in + at * j->in_bytes, j->is[d->input_feature]);
     else
       memset(raw, 0, tap_bytes);
     for (int s = j->n_spatial - 1; s >= 0 && ++index[s] == j->kernel_size[s]; s--) index[s] = 0;
@@ -102,7 +102,7 @@ static void multiply(void *ctx, int64_t begin, int64_t end, int thread) {
     for (int64_t q = 0; q < nn; q++) {
       gather_patch(j, n0 + q, raw);
       interp_cvt_run(&j->in_cvt, j->k, raw, wide);
-      hlo_copy_strided(j->k, mb, b + q * mb, INTERP_NR, wide, 1);
+      interp_copy_line(j->k, mb, b + q * mb, INTERP_NR, wide, 1);
       at[q] = out_offset(j, n0 + q);
     }
     for (int64_t m0 = 0; m0 < j->m; m0 += INTERP_MR) {
@@ -133,11 +133,6 @@ static lemnos_status conv(interp_call *c, const interp_array *in, const interp_a
   const hlo_attrs_convolution *a = HLO_ATTRS(c->in->src, convolution);
   conv_job j = {.d = &a->dnums, .w = w, .n_spatial = a->dnums.input_spatial.n, .in = in->data,
                 .kernel = kernel->data, .out = out->data};
-  j.math = interp_math_for(in->dtype, out->dtype);
-  hlo_dtype t = interp_math_dtype(j.math);
-  if (!interp_cvt_init(&j.in_cvt, in->dtype, t) || !interp_cvt_init(&j.kernel_cvt, kernel->dtype, t) ||
-      !interp_cvt_init(&j.out_cvt, t, out->dtype))
-    return interp_error(c, LEMNOS_UNIMPLEMENTED, "no conversion of this element type");
   j.in_bytes = hlo_dtype_bytes(in->dtype);
   j.kernel_bytes = hlo_dtype_bytes(kernel->dtype);
   j.out_bytes = hlo_dtype_bytes(out->dtype);
@@ -158,6 +153,11 @@ static lemnos_status conv(interp_call *c, const interp_array *in, const interp_a
   j.features = kernel->dims[a->dnums.kernel_input_feature];
   j.batch = out->dims[a->dnums.output_batch];
   j.k = j.taps * j.features;
+  j.math = interp_math_for(in->dtype, out->dtype, in->dtype == kernel->dtype ? j.k : INT64_MAX);
+  hlo_dtype t = interp_math_dtype(j.math);
+  if (!interp_cvt_init(&j.in_cvt, in->dtype, t) || !interp_cvt_init(&j.kernel_cvt, kernel->dtype, t) ||
+      !interp_cvt_init(&j.out_cvt, t, out->dtype))
+    return interp_error(c, LEMNOS_UNIMPLEMENTED, "no conversion of this element type");
   j.m = out->dims[a->dnums.output_feature] / groups;
   j.n = j.batch * positions;
   if (interp_count(out) == 0) return LEMNOS_SUCCESS;

@@ -5,14 +5,24 @@
 // result does not depend on tiling or threads. Contracting dimensions run in the order the attribute lists them, the first slowest.
 #include "interp/interp_internal.h"
 
-interp_math interp_math_for(hlo_dtype lhs, hlo_dtype result) {
-  if (hlo_dtype_is_complex(lhs) || hlo_dtype_is_complex(result)) return INTERP_MATH_C128;
-  if (hlo_dtype_is_float(lhs) || hlo_dtype_is_float(result)) return INTERP_MATH_F64;
+interp_math interp_math_for(hlo_dtype lhs, hlo_dtype result, int64_t terms) {
+  bool few = terms <= INTERP_SHORT && lhs == result;
+  if (hlo_dtype_is_complex(lhs) || hlo_dtype_is_complex(result))
+    return few && result == HLO_C64 ? INTERP_MATH_C64 : INTERP_MATH_C128;
+  if (hlo_dtype_is_float(lhs) || hlo_dtype_is_float(result))
+    return few && result == HLO_F32 ? INTERP_MATH_F32 : INTERP_MATH_F64;
   return INTERP_MATH_INT;
 }
 
 hlo_dtype interp_math_dtype(interp_math m) {
-  return m == INTERP_MATH_C128 ? HLO_C128 : m == INTERP_MATH_F64 ? HLO_F64 : HLO_S64;
+  switch (m) {
+    case INTERP_MATH_C128:
+    case INTERP_MATH_C64: return HLO_C128;
+    case INTERP_MATH_F64:
+    case INTERP_MATH_F32: return HLO_F64;
+    case INTERP_MATH_INT: break;
+  }
+  return HLO_S64;
 }
 
 INTERP_CLONES static void tile_f64(int64_t k, const double *restrict a, const double *restrict b, double *restrict c) {
@@ -42,11 +52,32 @@ static void tile_c128(int64_t k, const double *a, const double *b, double *c) {
       }
 }
 
+// The products of two f32 are exact in f64, and so is one sum for the purpose of rounding it to f32.
+static void tile_f32(int64_t k, const double *a, const double *b, double *c) {
+  for (int64_t p = 0; p < k; p++, a += INTERP_MR, b += INTERP_NR)
+    for (int i = 0; i < INTERP_MR; i++)
+      for (int j = 0; j < INTERP_NR; j++) c[i * INTERP_NR + j] = (float)(c[i * INTERP_NR + j] + (double)(float)(a[i] * b[j]));
+}
+
+static void tile_c64(int64_t k, const double *a, const double *b, double *c) {
+  for (int64_t p = 0; p < k; p++, a += 2 * INTERP_MR, b += 2 * INTERP_NR)
+    for (int i = 0; i < INTERP_MR; i++)
+      for (int j = 0; j < INTERP_NR; j++) {
+        float ar = (float)a[2 * i], ai = (float)a[2 * i + 1], br = (float)b[2 * j], bi = (float)b[2 * j + 1];
+        float re = ar * br - ai * bi, im = ar * bi + ai * br;
+        double *s = c + 2 * (i * INTERP_NR + j);
+        s[0] = (float)s[0] + re;
+        s[1] = (float)s[1] + im;
+      }
+}
+
 void interp_dot_tile(interp_math m, int64_t k, const void *a, const void *b, void *c) {
   memset(c, 0, (size_t)(INTERP_MR * INTERP_NR * interp_math_bytes(m)));
   switch (m) {
     case INTERP_MATH_F64: tile_f64(k, a, b, c); break;
     case INTERP_MATH_C128: tile_c128(k, a, b, c); break;
+    case INTERP_MATH_F32: tile_f32(k, a, b, c); break;
+    case INTERP_MATH_C64: tile_c64(k, a, b, c); break;
     case INTERP_MATH_INT: tile_int(k, a, b, c); break;
   }
 }
@@ -137,7 +168,7 @@ static void pack(const side *s, interp_math math, int64_t b, int64_t first, int6
       for (int64_t p = 0; p < k; p++) memcpy(raw + p * s->bytes, row + s->k_offsets[p] * s->bytes, (size_t)s->bytes);
       line = raw;
     } else if (s->k_stride != 1) {
-      hlo_copy_strided(k, s->bytes, raw, 1, row, s->k_stride);
+      interp_copy_line(k, s->bytes, raw, 1, row, s->k_stride);
       line = raw;
     }
     const char *converted = line;
@@ -145,7 +176,7 @@ static void pack(const side *s, interp_math math, int64_t b, int64_t first, int6
       interp_cvt_run(&s->cvt, k, line, wide);
       converted = wide;
     }
-    hlo_copy_strided(k, mb, out + r * mb, w, converted, 1);
+    interp_copy_line(k, mb, out + r * mb, w, converted, 1);
   }
 }
 
@@ -209,7 +240,9 @@ static lemnos_status thread_blocks(interp_call *c, size_t bytes, char ***out) {
 // out[batch..., lhs rows..., rhs rows...]; a pred result is "any product nonzero".
 static lemnos_status dot(interp_call *c, const interp_array *lhs, const interp_array *rhs, interp_array *out,
                          const hlo_dot_dnums *d) {
-  dot_job j = {.in = c->in, .math = interp_math_for(lhs->dtype, out->dtype), .out = out->data};
+  dot_job j = {.in = c->in, .out = out->data};
+  dims_set terms = dims_pick(lhs, d->lhs_contracting.data, d->lhs_contracting.n);
+  j.math = interp_math_for(lhs->dtype, out->dtype, rhs->dtype == lhs->dtype ? terms.total : INT64_MAX);
   LEMNOS_TRY(side_init(c, &j.lhs, lhs, j.math, d->lhs_batch, d->lhs_contracting));
   LEMNOS_TRY(side_init(c, &j.rhs, rhs, j.math, d->rhs_batch, d->rhs_contracting));
   if (!interp_cvt_init(&j.out_cvt, interp_math_dtype(j.math), out->dtype))

@@ -184,9 +184,9 @@ static lemnos_status along(interp_call *c, double *data, int rank, const int64_t
         run_line(&p, base, inverse);
         continue;
       }
-      hlo_copy_strided(n, 16, line, 1, base, inner);
+      interp_copy_line(n, 16, line, 1, base, inner);
       run_line(&p, line, inverse);
-      hlo_copy_strided(n, 16, base, inner, line, 1);
+      interp_copy_line(n, 16, base, inner, line, 1);
     }
   }
   return LEMNOS_SUCCESS;

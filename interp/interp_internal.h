@@ -216,6 +216,8 @@ void interp_copy_plan(interp_copy *p, int element_bytes, int rank, const int64_t
                       const int64_t *in_strides);
 void interp_copy_run(const interp_copy *p, void *out, const void *in);                   // serial
 void interp_copy_run_parallel(interp_ctx *cx, const interp_copy *p, void *out, const void *in);
+// One line of n elements; strides in elements.
+void interp_copy_line(int64_t n, int element_bytes, void *out, int64_t out_stride, const void *in, int64_t in_stride);
 void interp_fill(void *out, const void *element, int element_bytes, int64_t n);
 // Slice of `in` at `start` (any stride sign is the caller's matter) of size dims, into dense out.
 void interp_copy_box(interp_ctx *cx, const interp_array *in, const int64_t *start, const int64_t *dims, void *out);
@@ -254,8 +256,11 @@ bool interp_region_is_lanes(const interp_region *r);   // false: only on the cal
 LEMNOS_NODISCARD lemnos_status interp_region_run(const interp_region *r, interp_ctx *cx, void *scratch, int64_t n,
                                                  const void *const *in, void *const *out);
 
-// acc = body(acc, x) for `n` accumulators at once; sums and products of f32 and narrower are kept in f64.
+// acc = body(acc, x) for `n` accumulators at once. Sums and products of more than INTERP_SHORT terms of f32 and narrower
+// are kept in f64; shorter ones are computed in the type itself, step by step as the body reads.
+#define INTERP_SHORT 16
 typedef struct interp_fold {
+  const struct interp_fold *kept_wide;  // the same fold with an f64 accumulator, or NULL
   int n;                       // operands
   const hlo_dtype *types;
   const hlo_dtype *acc_types;  // as kept
@@ -268,6 +273,10 @@ typedef struct interp_fold {
 } interp_fold;
 LEMNOS_NODISCARD lemnos_status interp_fold_compile(interp_compiler *c, const hlo_computation *body, int n,
                                                    const interp_type *types, interp_fold **out);
+// The fold to use for `count` terms.
+static inline const interp_fold *interp_fold_for(const interp_fold *f, int64_t count) {
+  return f->kept_wide && count > INTERP_SHORT ? f->kept_wide : f;
+}
 size_t interp_fold_scratch(const interp_fold *f);
 LEMNOS_NODISCARD lemnos_status interp_fold_step(const interp_fold *f, interp_ctx *cx, void *scratch, int64_t n,
                                                 const void *const *x, void *const *acc);
@@ -276,10 +285,12 @@ void interp_fold_narrow(const interp_fold *f, int k, int64_t n, const void *acc,
 
 // --- dot.c: the kernel that convolution shares --------------------------------------------------------------------------
 
-// How numbers are multiplied: f64 for floats, pairs of f64, or 64-bit wrapping integers.
-typedef enum interp_math { INTERP_MATH_F64, INTERP_MATH_C128, INTERP_MATH_INT } interp_math;
-interp_math interp_math_for(hlo_dtype lhs, hlo_dtype result);
-static inline int interp_math_bytes(interp_math m) { return m == INTERP_MATH_C128 ? 16 : 8; }
+// How numbers are multiplied: f64 for floats, pairs of f64, or 64-bit wrapping integers. F32 and C64: the same, but rounded
+// to f32 after every step, for f32 and c64 results of at most INTERP_SHORT terms, where there is nothing to gain from
+// more and the specification's formula can be followed to the letter.
+typedef enum interp_math { INTERP_MATH_F64, INTERP_MATH_C128, INTERP_MATH_INT, INTERP_MATH_F32, INTERP_MATH_C64 } interp_math;
+interp_math interp_math_for(hlo_dtype lhs, hlo_dtype result, int64_t terms);
+static inline int interp_math_bytes(interp_math m) { return m == INTERP_MATH_C128 || m == INTERP_MATH_C64 ? 16 : 8; }
 hlo_dtype interp_math_dtype(interp_math m);
 #define INTERP_MR 4
 #define INTERP_NR 16

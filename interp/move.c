@@ -72,7 +72,8 @@ DEFINE_LOOPS(4, uint32_t)
 DEFINE_LOOPS(8, uint64_t)
 DEFINE_LOOPS(16, b16)
 
-static void line(int bytes, int64_t n, void *out, int64_t os, const void *in, int64_t is) {
+void interp_copy_line(int64_t n, int bytes, void *out, int64_t os, const void *in, int64_t is) {
+  if (n <= 0) return;
   switch (bytes) {
     case 1: line_1(n, out, os, in, is); break;
     case 2: line_2(n, out, os, in, is); break;
@@ -98,7 +99,7 @@ static void copy_level(const interp_copy *p, int d, char *out, const char *in) {
   if (left == 0) {
     memcpy(out, in, (size_t)bytes);
   } else if (left == 1) {
-    line(bytes, p->dims[d], out, p->out[d], in, p->in[d]);
+    interp_copy_line(p->dims[d], bytes, out, p->out[d], in, p->in[d]);
   } else if (left == 2 && p->in[d] == 1 && p->in[d + 1] != 1) {
     tile(p, d, out, in);
   } else {
@@ -140,7 +141,7 @@ void interp_copy_run_parallel(interp_ctx *cx, const interp_copy *p, void *out, c
 }
 
 void interp_fill(void *out, const void *element, int element_bytes, int64_t n) {
-  if (n > 0) line(element_bytes, n, out, 1, element, 0);
+  interp_copy_line(n, element_bytes, out, 1, element, 0);
 }
 
 void interp_copy_box(interp_ctx *cx, const interp_array *in, const int64_t *start, const int64_t *dims, void *out) {

@@ -66,7 +66,7 @@ static bool even(const int64_t *offsets, int64_t n, int64_t *stride) {
 }
 
 static void gather(const int64_t *offsets, int64_t n, bool is_even, int64_t stride, int bytes, const char *in, char *out) {
-  if (is_even) return hlo_copy_strided(n, bytes, out, 1, in + offsets[0] * bytes, stride);
+  if (is_even) return interp_copy_line(n, bytes, out, 1, in + offsets[0] * bytes, stride);
   switch (bytes) {
     case 1: for (int64_t k = 0; k < n; k++) out[k] = in[offsets[k]]; break;
     case 4: for (int64_t k = 0; k < n; k++) memcpy(out + 4 * k, in + 4 * offsets[k], 4); break;
@@ -176,7 +176,7 @@ static int coalesce(int n, int64_t *dims, int64_t *strides) {
 static lemnos_status run_reduce(interp_call *c) {
   const interp_fold *f = c->in->aux;
   int n = f->n, threads = c->cx->n_threads;
-  reduce_job j = {.f = f, .cx = c->cx, .outputs = 1, .count = 1};
+  reduce_job j = {.cx = c->cx, .outputs = 1, .count = 1};
   const interp_array *first = interp_arg(c, 0);
   hlo_i64s dims = HLO_ATTRS(c->in->src, dimensions)->dimensions;
   int64_t strides[INTERP_MAX_RANK];
@@ -189,6 +189,7 @@ static lemnos_status run_reduce(interp_call *c) {
     *(reduced ? &j.count : &j.outputs) *= first->dims[d];
   }
   if (j.outputs == 0) return LEMNOS_SUCCESS;
+  j.f = f = interp_fold_for(f, j.count);
   if (j.count) j.n_reduced = coalesce(j.n_reduced, j.reduced_dims, j.reduced_strides);
   j.n_kept = coalesce(j.n_kept, j.kept_dims, j.kept_strides);
   for (int k = 0; k < n; k++) {

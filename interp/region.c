@@ -291,36 +291,38 @@ lemnos_status interp_region_run(const interp_region *r, interp_ctx *cx, void *sc
 
 static bool is_narrow_float(hlo_dtype t) { return hlo_dtype_is_float(t) && t != HLO_F64; }
 
+// The fold of one binary operation on element type `kept`, converted from and to `t`; false: no loop for it.
+static bool fold_binary(arena *a, interp_fold *f, const hlo_instr *root, hlo_dtype t, hlo_dtype kept, bool swapped) {
+  const char *reason = NULL;
+  hlo_dtype in[2] = {kept, kept}, *types = ARENA_ARRAY(a, hlo_dtype, 2);
+  types[0] = t;
+  types[1] = kept;
+  *f = (interp_fold){.n = 1, .types = types, .acc_types = types + 1, .op = root->op, .swapped = swapped, .wide = t != kept};
+  if (f->wide && (!interp_cvt_init(&f->widen, t, kept) || !interp_cvt_init(&f->narrow, kept, t))) return false;
+  f->fn = hlo_eval_lookup(root->op, root->attrs, 2, in, kept, &f->param, &reason);
+  return f->fn != NULL;
+}
+
 lemnos_status interp_fold_compile(interp_compiler *c, const hlo_computation *body, int n, const interp_type *types,
                                   interp_fold **out) {
   interp_fold *f = ARENA_NEW(c->a, interp_fold);
-  hlo_dtype *t = ARENA_ARRAY(c->a, hlo_dtype, n), *acc = ARENA_ARRAY(c->a, hlo_dtype, n);
-  for (int k = 0; k < n; k++) t[k] = acc[k] = types[k].dtype;
-  f->n = n;
-  f->types = t;
-  f->acc_types = acc;
+  *out = f;
   hlo_op op;
   bool swapped;
-  bool same = n == 1 && body->n_params == 2 && body->params[0]->shape->dtype == t[0] &&
-              body->params[1]->shape->dtype == t[0] && body->root->shape->dtype == t[0] && !body->root->shape->quant;
-  if (same && hlo_computation_is_binary(body, &op, &swapped) && op != HLO_OP_COMPARE) {
-    const char *reason = NULL;
-    hlo_dtype kept = t[0];
-    f->op = op;
-    if (is_narrow_float(kept) && (op == HLO_OP_ADD || op == HLO_OP_MULTIPLY) &&
-        interp_cvt_init(&f->widen, kept, HLO_F64) && interp_cvt_init(&f->narrow, HLO_F64, kept)) {
-      kept = HLO_F64;
-      f->wide = true;
-    }
-    hlo_dtype in[2] = {kept, kept};
-    f->fn = hlo_eval_lookup(op, body->root->attrs, 2, in, kept, &f->param, &reason);
-    f->swapped = swapped;
-    if (f->fn) acc[0] = kept;
-    else f->wide = false;
+  hlo_dtype first = types[0].dtype;
+  bool same = n == 1 && body->n_params == 2 && body->params[0]->shape->dtype == first &&
+              body->params[1]->shape->dtype == first && body->root->shape->dtype == first && !body->root->shape->quant;
+  if (same && hlo_computation_is_binary(body, &op, &swapped) && op != HLO_OP_COMPARE &&
+      fold_binary(c->a, f, body->root, first, first, swapped)) {
+    interp_fold *w = ARENA_NEW(c->a, interp_fold);
+    if (is_narrow_float(first) && (op == HLO_OP_ADD || op == HLO_OP_MULTIPLY) && fold_binary(c->a, w, body->root, first, HLO_F64, swapped))
+      f->kept_wide = w;
+    return LEMNOS_SUCCESS;
   }
-  if (!f->fn) LEMNOS_TRY(interp_region_compile(c, body, &f->region));
-  *out = f;
-  return LEMNOS_SUCCESS;
+  hlo_dtype *t = ARENA_ARRAY(c->a, hlo_dtype, n);
+  for (int k = 0; k < n; k++) t[k] = types[k].dtype;
+  *f = (interp_fold){.n = n, .types = t, .acc_types = t};
+  return interp_region_compile(c, body, &f->region);
 }
 
 size_t interp_fold_scratch(const interp_fold *f) {

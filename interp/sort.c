@@ -143,12 +143,12 @@ static lemnos_status run_sort(interp_call *c) {
     for (int64_t i = 0; i < inner; i++) {
       int64_t base = o * inner * s.n + i;
       for (int k = 0; k < s.operands; k++)
-        hlo_copy_strided(s.n, s.bytes[k], line[k], 1, (const char *)interp_arg(c, k)->data + base * s.bytes[k], step);
+        interp_copy_line(s.n, s.bytes[k], line[k], 1, (const char *)interp_arg(c, k)->data + base * s.bytes[k], step);
       s.keys = keys && make_keys(&s, interp_arg(c, s.p->key)->dtype, keys) ? keys : NULL;
       LEMNOS_TRY(merge_sort(&s));
       for (int k = 0; k < s.operands; k++) {
         for (int64_t e = 0; e < s.n; e++) memcpy(sorted + e * s.bytes[k], line[k] + s.index[e] * s.bytes[k], (size_t)s.bytes[k]);
-        hlo_copy_strided(s.n, s.bytes[k], (char *)interp_result(c, k)->data + base * s.bytes[k], step, sorted, 1);
+        interp_copy_line(s.n, s.bytes[k], (char *)interp_result(c, k)->data + base * s.bytes[k], step, sorted, 1);
       }
     }
   return LEMNOS_SUCCESS;

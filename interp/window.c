@@ -53,7 +53,7 @@ static void gather_row(const window_job *j, int operand, int64_t base, int64_t o
   hi = hi > o0 + n ? o0 + n : hi < lo ? lo : hi;
   interp_fill(out, j->init[operand], bytes, lo - o0);
   if (hi > lo)
-    hlo_copy_strided(hi - lo, bytes, out + (lo - o0) * bytes, 1, in + (base + (lo * w->stride + shift) * j->is[d]) * bytes,
+    interp_copy_line(hi - lo, bytes, out + (lo - o0) * bytes, 1, in + (base + (lo * w->stride + shift) * j->is[d]) * bytes,
                      w->stride * j->is[d]);
   interp_fill(out + (hi - o0) * bytes, j->init[operand], bytes, o0 + n - hi);
 }
@@ -101,7 +101,7 @@ static void reduce_rows(void *ctx, int64_t begin, int64_t end, int thread) {
 static lemnos_status run_reduce_window(interp_call *c) {
   const interp_fold *f = c->in->aux;
   const interp_array *in = interp_arg(c, 0), *out = interp_result(c, 0);
-  window_job j = {.f = f, .cx = c->cx, .w = HLO_ATTRS(c->in->src, reduce_window)->window.dims, .rank = in->rank, .taps = 1};
+  window_job j = {.cx = c->cx, .w = HLO_ATTRS(c->in->src, reduce_window)->window.dims, .rank = in->rank, .taps = 1};
   static const hlo_window_dim unit = {.size = 1, .stride = 1, .base_dilation = 1, .window_dilation = 1};
   interp_strides(in, j.is);
   if (in->rank == 0) {  // as one dimension of size 1
@@ -116,6 +116,7 @@ static lemnos_status run_reduce_window(interp_call *c) {
   }
   int64_t total = interp_count(out);
   if (total == 0) return LEMNOS_SUCCESS;
+  j.f = f = interp_fold_for(f, j.taps);
   j.row = j.out_dims[j.rank - 1];
   for (int k = 0; k < f->n; k++) {
     j.in[k] = interp_arg(c, k)->data;
