@@ -157,7 +157,8 @@ static void print_scale(strbuf *out, const mlir_quant *q, int i) {
 static void print_quant(strbuf *out, const mlir_quant *q) {
   bool is_unsigned = q->storage->signedness == MLIR_UNSIGNED;
   int width = q->storage->width;
-  strbuf_printf(out, "!quant.uniform<%c%d", is_unsigned ? 'u' : 'i', width);
+  bool is_signed = q->storage->signedness == MLIR_SIGNED;
+  strbuf_printf(out, "!quant.uniform<%s%d", is_unsigned ? "u" : is_signed ? "si" : "i", width);
   int64_t low = is_unsigned ? 0 : -(INT64_C(1) << (width - 1));
   int64_t high = is_unsigned ? (INT64_C(1) << width) - 1 : (INT64_C(1) << (width - 1)) - 1;
   if (q->storage_min != low || q->storage_max != high)

@@ -9,7 +9,7 @@
 
 #include "frontend/text_internal.h"
 
-typedef enum field_kind { F_INTS, F_INT, F_BOOL, F_TYPE, F_REAL, F_ATTR, F_STRING, F_SUB_AXIS } field_kind;
+typedef enum field_kind { F_INTS, F_INT, F_BOOL, F_TYPE, F_REAL, F_ATTR, F_STRING, F_SUB_AXIS, F_MESH_AXES } field_kind;
 
 typedef struct field {
   const char *name;
@@ -57,7 +57,7 @@ static const struct_schema STRUCTS[] = {
     {"bounds", {INTS("bounds")}},
     {"axis_ref", {{"name", F_STRING, false}, {"sub_axis_info", F_SUB_AXIS, true}}},
     {"mesh_axis", {{"name", F_STRING, false}, INT("size")}},
-    {"mesh", {{"axes", F_ATTR, false}, {"device_ids", F_ATTR, true}}},
+    {"mesh", {{"axes", F_MESH_AXES, false}, {"device_ids", F_ATTR, true}}},
     {"replica_group_mesh_axes", {{"mesh", F_ATTR, false}, {"axes", F_ATTR, false}}},
 };
 #undef INTS
@@ -151,6 +151,20 @@ static const mlir_attr *real_attr(text_parser *p, double value) {
   return a;
 }
 
+// [<name = "x", size = 2>, ...], each with or without its #stablehlo.mesh_axis
+static const mlir_attr *parse_mesh_axes(text_parser *p, strv dialect) {
+  VEC(const mlir_attr *) items = {0};
+  if (!text_expect(p, TOK_LSQUARE, "'[' of the mesh's axes")) return NULL;
+  while (p->tok.kind != TOK_RSQUARE) {
+    const mlir_attr *a = p->tok.kind == TOK_LESS ? text_parse_struct(p, dialect, "mesh_axis") : text_parse_attr(p);
+    if (!a) return NULL;
+    vec_push(p->scratch, &items, a);
+    if (!text_accept(p, TOK_COMMA)) break;
+  }
+  if (!text_expect(p, TOK_RSQUARE, "',' or ']'")) return NULL;
+  return text_array_attr(p, items.data, items.len);
+}
+
 static const mlir_attr *parse_field(text_parser *p, strv dialect, field_kind kind) {
   int64_t integer = 0;
   double real = 0;
@@ -177,6 +191,8 @@ static const mlir_attr *parse_field(text_parser *p, strv dialect, field_kind kin
       return text_parse_string(p, &string) ? text_string_attr(p, string) : NULL;
     case F_SUB_AXIS:
       return parse_sub_axis(p, dialect);
+    case F_MESH_AXES:
+      return parse_mesh_axes(p, dialect);
   }
   return NULL;
 }

@@ -138,6 +138,7 @@ typedef struct op_state {
   type_list operand_types, result_types;
   attr_list attrs;
   VEC(mlir_region) regions;
+  bool applied;   // a region was made from "applies stablehlo.add": its operations take this one's location
   bool resolved;  // `values` holds the operands already
   mlir_value **values;
 } op_state;

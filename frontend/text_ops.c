@@ -344,6 +344,19 @@ static void recover(text_parser *p, const token *start) {
   }
 }
 
+// Operations that "applies" made stand where the reduction stands.
+static void share_loc(text_parser *p, mlir_op *op) {
+  int n = p->loc_fixups.len;
+  bool pending = n > 0 && p->loc_fixups.data[n - 1].slot == &op->loc;
+  for (mlir_op *o = op->regions[0].first->first; o; o = o->next) {
+    o->loc = op->loc;
+    if (!pending) continue;
+    loc_fixup f = p->loc_fixups.data[n - 1];
+    f.slot = &o->loc;
+    vec_push(p->scratch, &p->loc_fixups, f);
+  }
+}
+
 static bool statement_inner(text_parser *p, mlir_block *block, result_names *names) {
   op_state s = {.at = p->tok.start, .loc = text_token_loc(p)};
   if (p->tok.kind == TOK_PERCENT && !parse_result_names(p, names)) return false;
@@ -354,6 +367,7 @@ static bool statement_inner(text_parser *p, mlir_block *block, result_names *nam
   mlir_op *op = build_op(p, &s);
   if (!op) return false;
   if (text_at_keyword(p, "loc") && !text_parse_loc(p, &op->loc)) return false;
+  if (s.applied) share_loc(p, op);
   mlir_block_append(block, op);
   return define_results(p, op, names, at);
 }

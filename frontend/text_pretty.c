@@ -186,13 +186,27 @@ static const pretty_format FORMATS[] = {
      "% , % , 'max_ulp_difference' = ui64=max_ulp_difference "
      "?, , 'min_ulp_difference' = ui64=min_ulp_difference ; : D T"},
     {"check.expect_serialized_eq", "% , 'probe_id' = str=probe_id ?, , 'iter' = ui32=iteration ; D : O"},
+    {"interpreter.print", "% D : O"},
+    {"interpreter.probe", "% , 'probe_id' = str=probe_id D : S"},
     // arith, tensor, shape: what appears beside StableHLO in programs with dynamic shapes
     {"arith.constant", "D attr=value W"},
+    {"arith.addi", BINARY},
+    {"arith.subi", BINARY},
+    {"arith.muli", BINARY},
+    {"arith.maxsi", BINARY},
+    {"arith.minsi", BINARY},
+    {"arith.addf", BINARY},
+    {"arith.subf", BINARY},
+    {"arith.mulf", BINARY},
     {"arith.index_cast", "% D : T 'to' R"},
     {"tensor.dim", "% , % D : tensor_dim_types"},
     {"tensor.cast", "% D : T 'to' R"},
     {"tensor.from_elements", "%* D : from_elements_types"},
+    {"tensor.extract", "% [ %* ] D : extract_types"},
     {"shape.shape_of", "% D : T -> R"},
+    {"shape.num_elements", "% D : T -> R"},
+    {"shape.broadcast", "%* D : T -> R"},
+    {"builtin.unrealized_conversion_cast", "%* ?: : T ; 'to' R D"},
 };
 
 // One step of a format: attributes that are written as `kind=name`.
@@ -216,7 +230,12 @@ static const mlir_attr *parse_typed(text_parser *p, strv kind) {
   if (strv_eq_cstr(kind, "f64")) {
     double real = 0;
     if (!text_parse_float(p, &real)) return NULL;
-    if (text_accept(p, TOK_COLON) && !text_parse_type(p)) return NULL;
+    // Older text has "0.001 : f64 : tensor<...>", where the first type is the number's.
+    const char *next = p->tok.kind == TOK_COLON ? text_skip_blanks(p, p->tok.end) : p->lex.end;
+    if (p->lex.end - next > 3 && memcmp(next, "f64", 3) == 0) {
+      text_advance(p);
+      text_advance(p);
+    }
     mlir_attr *a = text_new_attr(p, MLIR_ATTR_FLOAT);
     a->type = text_float_type(p, "f64");
     a->real = real;
@@ -303,14 +322,30 @@ static bool parse_tuple_types(text_parser *p, op_state *s) {
   return true;
 }
 
+static const mlir_type *index_type(text_parser *p) {
+  mlir_type proto = {.kind = MLIR_TYPE_INDEX};
+  return mlir_type_unique(p->types, &proto);
+}
+
 static bool parse_tensor_dim_types(text_parser *p, op_state *s) {
   const mlir_type *t = text_parse_type(p);
   if (!t) return false;
-  mlir_type proto = {.kind = MLIR_TYPE_INDEX};
-  const mlir_type *index = mlir_type_unique(p->types, &proto);
+  const mlir_type *index = index_type(p);
   vec_push(p->scratch, &s->operand_types, t);
   vec_push(p->scratch, &s->operand_types, index);
   vec_push(p->scratch, &s->result_types, index);
+  return true;
+}
+
+// The tensor's type; the indices are of type index, the result is an element.
+static bool parse_extract_types(text_parser *p, op_state *s) {
+  const char *at = p->tok.start;
+  const mlir_type *t = text_parse_type(p);
+  if (!t) return false;
+  if (t->kind != MLIR_TYPE_TENSOR) return text_error(p, at, "expected a tensor type");
+  set_all_operand_types(p, s, index_type(p));
+  s->operand_types.data[0] = t;
+  vec_push(p->scratch, &s->result_types, t->element);
   return true;
 }
 
@@ -448,6 +483,7 @@ static const struct {
     {"tuple_types", parse_tuple_types},
     {"tensor_dim_types", parse_tensor_dim_types},
     {"from_elements_types", parse_from_elements_types},
+    {"extract_types", parse_extract_types},
     {"slice_ranges", parse_slice_ranges},
     {"dot_dimensions", parse_dot_dimensions},
     {"conv_dimensions", parse_conv_dimensions},

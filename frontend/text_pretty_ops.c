@@ -202,6 +202,7 @@ static bool parse_applies(text_parser *p, op_state *s) {
   mlir_region region = {0};
   if (!parse_reduce_tail(p, s) || !make_applied_region(p, s, text_intern(p, name), &region)) return false;
   vec_push(p->scratch, &s->regions, region);
+  s->applied = true;
   return true;
 }
 

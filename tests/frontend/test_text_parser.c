@@ -264,6 +264,14 @@ START_TEST(locations) {
   ck_assert(op->loc->kind == LOC_FILE && op->loc->line == 7 && op->loc->col == 3);
   ck_assert(strv_eq_cstr(op->loc->name, "t.mlir"));
   ck_assert(strv_eq_cstr(op->next->loc->name, "late.py"));
+  // What "applies" stands for takes the location of the reduction, also one that is defined later.
+  m = parse(
+      "func.func @f(%a: tensor<4xf32>, %s: tensor<f32>) {\n"
+      "  %0 = stablehlo.reduce(%a init: %s) applies stablehlo.add across dimensions = [0] : (tensor<4xf32>, "
+      "tensor<f32>) -> tensor<f32> loc(#l)\n  return\n}\n#l = loc(\"here\")\n");
+  op = first_op(m)->regions[0].first->first;
+  ck_assert(strv_eq_cstr(op->loc->name, "here") && op->regions[0].first->first->loc == op->loc);
+  ck_assert_ptr_eq(op->regions[0].first->last->loc, op->loc);
   teardown();
 }
 END_TEST
@@ -336,6 +344,8 @@ START_TEST(pretty_elementwise_forms) {
   expect_form("check.expect_almost_eq_const %s, dense<1.0> : tensor<f32>, tolerance = 0.5",
               "\"check.expect_almost_eq_const\"(%s) {value = dense<1.0> : tensor<f32>, tolerance = 0.5 : f64} : "
               "(tensor<f32>) -> ()");
+  expect_form("check.expect_almost_eq %a, %b, tolerance = 0.5 : " F,
+              "\"check.expect_almost_eq\"(%a, %b) {tolerance = 0.5 : f64} : (" F ", " F ") -> ()");
   expect_form("check.expect_close %a, %b, max_ulp_difference = 3 : " F ", " F,
               "\"check.expect_close\"(%a, %b) {max_ulp_difference = 3 : ui64} : (" F ", " F ") -> ()");
   teardown();
