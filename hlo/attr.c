@@ -7,20 +7,22 @@
 
 #include <string.h>
 
-// --- tables -----------------------------------------------------------------------------------------------------------
+// --- tables ---------------------------------------------------------------------------------------------------------
 
 // A row knows its field but not its struct. Hence the row macro that a list gets is not one name but the beginning of
 // an initialiser, "{.offset = address of S->", which the row's own expansion goes on with: "field, .kind = ...},".
 #define REQ true
 #define OPT false
+// clang-format off
 #define REST_OF_ROW(kind_, field_, text, stablehlo, req, def) \
   field_, .kind = HLO_ATTR_KIND_##kind_, .field = #field_, .text_key = text, .stablehlo_name = stablehlo, \
   .required = req, .default_value = def},
 // The closing row keeps an empty list's table from being empty; it is not counted.
-#define DESCS(list)                                                                                     \
+#define DESCS(list)                                                                            \
   static const hlo_attr_desc descs_##list[] = {                                                         \
       HLO_ATTRS_##list({.offset = (uint32_t)(uintptr_t)&((hlo_attrs_##list *)0)->REST_OF_ROW){          \
           .kind = HLO_ATTR_KIND_COUNT, .field = "", .text_key = "", .stablehlo_name = ""}};
+// clang-format on
 HLO_ATTR_LISTS(DESCS)
 
 const hlo_attr_list_info hlo_attr_list_table[HLO_ATTR_LIST_COUNT] = {
@@ -32,7 +34,7 @@ const hlo_attr_list_info hlo_attr_list_table[HLO_ATTR_LIST_COUNT] = {
 _Static_assert(HLO_ATTR_LIST_none == 0, "a zeroed list number means no attributes");
 _Static_assert(HLO_ATTR_LIST_COUNT <= 255, "hlo_op_info.attrs is one byte");
 
-// --- enumerations -----------------------------------------------------------------------------------------------------
+// --- enumerations ---------------------------------------------------------------------------------------------------
 
 #define NAME(KIND, VALUE) #VALUE,
 #define NAMES(kind) static const char *const names_##kind[] = {HLO_ENUM_##kind(NAME)};
@@ -40,8 +42,8 @@ HLO_ENUMS(NAMES)
 
 static const char *const *enum_names(hlo_attr_kind kind, int *n) {
   switch (kind) {
-#define CASE(kind_)                                          \
-  case HLO_ATTR_KIND_##kind_:                                \
+#define CASE(kind_)                                             \
+  case HLO_ATTR_KIND_##kind_:                                   \
     *n = (int)(sizeof names_##kind_ / sizeof names_##kind_[0]); \
     return names_##kind_;
     HLO_ENUMS(CASE)
@@ -66,7 +68,7 @@ bool hlo_enum_parse(hlo_attr_kind kind, strv text, int *out) {
   return false;
 }
 
-// --- lists of integers ------------------------------------------------------------------------------------------------
+// --- lists of integers ----------------------------------------------------------------------------------------------
 
 hlo_i64s hlo_i64s_copy(arena *a, const int64_t *data, int n) {
   return (hlo_i64s){arena_copy(a, data, sizeof(int64_t) * (size_t)n), n};
@@ -78,52 +80,74 @@ bool hlo_i64s_contains(hlo_i64s l, int64_t x) {
   return false;
 }
 
-static const void *copy_bytes(arena *a, const void *data, size_t size) { return size ? arena_copy(a, data, size) : NULL; }
+static const void *copy_bytes(arena *a, const void *data, size_t size) {
+  return size ? arena_copy(a, data, size) : NULL;
+}
 
-static bool bytes_equal(const void *a, const void *b, size_t size) { return size == 0 || !memcmp(a, b, size); }
+static bool bytes_equal(const void *a, const void *b, size_t size) {
+  return size == 0 || !memcmp(a, b, size);
+}
 
 static uint64_t bytes_hash(const void *data, size_t size, uint64_t h) {
   return hash_u64((uint64_t)size, size ? hash_bytes(data, size, h) : h);
 }
 
-// --- one copy, equality and hash for each kind ------------------------------------------------------------------------
+// --- one copy, equality and hash for each kind ----------------------------------------------------------------------
 
-#define SCALAR(kind)                                                                             \
-  static void copy_##kind(arena *a, hlo_attr_##kind *x) { (void)a, (void)x; }                    \
-  static bool equal_##kind(const hlo_attr_##kind *x, const hlo_attr_##kind *y) { return *x == *y; } \
-  static uint64_t hash_##kind(const hlo_attr_##kind *x, uint64_t h) { return hash_u64((uint64_t)*x, h); }
+#define SCALAR(kind)                                                             \
+  static void copy_##kind(arena *a, hlo_attr_##kind *x) {                        \
+    (void)a, (void)x;                                                            \
+  }                                                                              \
+  static bool equal_##kind(const hlo_attr_##kind *x, const hlo_attr_##kind *y) { \
+    return *x == *y;                                                             \
+  }                                                                              \
+  static uint64_t hash_##kind(const hlo_attr_##kind *x, uint64_t h) {            \
+    return hash_u64((uint64_t)*x, h);                                            \
+  }
 SCALAR(i64)
 SCALAR(flag)
 HLO_ENUMS(SCALAR)
 
 // Bitwise: -0 differs from 0, and a NaN equals itself.
-static void copy_f64(arena *a, double *x) { (void)a, (void)x; }
-static bool equal_f64(const double *x, const double *y) { return !memcmp(x, y, sizeof *x); }
-static uint64_t hash_f64(const double *x, uint64_t h) { return hash_bytes(x, sizeof *x, h); }
+static void copy_f64(arena *a, double *x) {
+  (void)a, (void)x;
+}
+static bool equal_f64(const double *x, const double *y) {
+  return !memcmp(x, y, sizeof *x);
+}
+static uint64_t hash_f64(const double *x, uint64_t h) {
+  return hash_bytes(x, sizeof *x, h);
+}
 
 static void copy_string(arena *a, strv *x) {
   if (x->len) *x = arena_strv(a, *x);
 }
-static bool equal_string(const strv *x, const strv *y) { return strv_eq(*x, *y); }
-static uint64_t hash_string(const strv *x, uint64_t h) { return bytes_hash(x->data, x->len, h); }
+static bool equal_string(const strv *x, const strv *y) {
+  return strv_eq(*x, *y);
+}
+static uint64_t hash_string(const strv *x, uint64_t h) {
+  return bytes_hash(x->data, x->len, h);
+}
 
 // {data, n} with elements that compare bytewise (no padding); `per` counts scalars of one element.
-#define ARRAY(kind, field, per)                                                                             \
-  static void copy_##kind(arena *a, hlo_attr_##kind *x) {                                                   \
-    x->field = copy_bytes(a, x->field, sizeof *x->field * (size_t)x->n * (per));                            \
-  }                                                                                                         \
-  static bool equal_##kind(const hlo_attr_##kind *x, const hlo_attr_##kind *y) {                            \
-    return x->n == y->n && bytes_equal(x->field, y->field, sizeof *x->field * (size_t)x->n * (per));        \
-  }                                                                                                         \
-  static uint64_t hash_##kind(const hlo_attr_##kind *x, uint64_t h) {                                       \
-    return bytes_hash(x->field, sizeof *x->field * (size_t)x->n * (per), h);                                \
+#define ARRAY(kind, field, per)                                                                      \
+  static void copy_##kind(arena *a, hlo_attr_##kind *x) {                                            \
+    x->field = copy_bytes(a, x->field, sizeof *x->field * (size_t)x->n * (per));                     \
+  }                                                                                                  \
+  static bool equal_##kind(const hlo_attr_##kind *x, const hlo_attr_##kind *y) {                     \
+    return x->n == y->n && bytes_equal(x->field, y->field, sizeof *x->field * (size_t)x->n * (per)); \
+  }                                                                                                  \
+  static uint64_t hash_##kind(const hlo_attr_##kind *x, uint64_t h) {                                \
+    return bytes_hash(x->field, sizeof *x->field * (size_t)x->n * (per), h);                         \
   }
 ARRAY(i64s, data, 1)
 ARRAY(padding, dims, 1)
 ARRAY(precisions, data, 1)
 ARRAY(pairs, data, 2)
 
-static void copy_window(arena *a, hlo_window *x) { x->dims = copy_bytes(a, x->dims, sizeof *x->dims * (size_t)x->n); }
+static void copy_window(arena *a, hlo_window *x) {
+  x->dims = copy_bytes(a, x->dims, sizeof *x->dims * (size_t)x->n);
+}
 static bool equal_window(const hlo_window *x, const hlo_window *y) {
   if (x->n != y->n) return false;
   for (int i = 0; i < x->n; i++) {
@@ -138,8 +162,7 @@ static uint64_t hash_window(const hlo_window *x, uint64_t h) {
   h = hash_u64((uint64_t)x->n, h);
   for (int i = 0; i < x->n; i++) {
     const hlo_window_dim *d = &x->dims[i];
-    int64_t fields[] = {d->size,     d->stride, d->pad_low, d->pad_high, d->base_dilation, d->window_dilation,
-                        d->reversal};
+    int64_t fields[] = {d->size, d->stride, d->pad_low, d->pad_high, d->base_dilation, d->window_dilation, d->reversal};
     h = hash_bytes(fields, sizeof fields, h);
   }
   return h;
@@ -196,7 +219,9 @@ static uint64_t hash_dict(const hlo_dict *x, uint64_t h) {
 }
 
 // Immutable, hence shared by copies.
-static void copy_literal(arena *a, const hlo_literal **x) { (void)a, (void)x; }
+static void copy_literal(arena *a, const hlo_literal **x) {
+  (void)a, (void)x;
+}
 static bool equal_literal(const hlo_literal *const *x, const hlo_literal *const *y) {
   if (!*x || !*y) return *x == *y;
   return hlo_literal_equal(*x, *y);
@@ -212,29 +237,36 @@ static uint64_t hash_literal(const hlo_literal *const *x, uint64_t h) {
 #define EQUAL_I(f) &&x->f == y->f
 #define HASH_L(f) h = hash_i64s(&x->f, h);
 #define HASH_I(f) h = hash_u64((uint64_t)x->f, h);
-#define DNUMS(kind, FIELDS)                                                          \
-  static void copy_##kind(arena *a, hlo_##kind *x) { FIELDS(COPY_L, COPY_I) }        \
-  static bool equal_##kind(const hlo_##kind *x, const hlo_##kind *y) { return true FIELDS(EQUAL_L, EQUAL_I); } \
-  static uint64_t hash_##kind(const hlo_##kind *x, uint64_t h) {                     \
-    FIELDS(HASH_L, HASH_I)                                                           \
-    return h;                                                                        \
+#define DNUMS(kind, FIELDS)                                            \
+  static void copy_##kind(arena *a, hlo_##kind *x) {                   \
+    FIELDS(COPY_L, COPY_I)                                             \
+  }                                                                    \
+  static bool equal_##kind(const hlo_##kind *x, const hlo_##kind *y) { \
+    return true FIELDS(EQUAL_L, EQUAL_I);                              \
+  }                                                                    \
+  static uint64_t hash_##kind(const hlo_##kind *x, uint64_t h) {       \
+    FIELDS(HASH_L, HASH_I)                                             \
+    return h;                                                          \
   }
 #define DOT_FIELDS(L, I) L(lhs_batch) L(rhs_batch) L(lhs_contracting) L(rhs_contracting)
-#define CONV_FIELDS(L, I)                                                                                     \
-  I(input_batch) I(input_feature) L(input_spatial) I(kernel_input_feature) I(kernel_output_feature)           \
-  L(kernel_spatial) I(output_batch) I(output_feature) L(output_spatial)
-#define GATHER_FIELDS(L, I)                                                                                   \
-  L(offset_dims) L(collapsed_slice_dims) L(operand_batching_dims) L(start_indices_batching_dims)              \
-  L(start_index_map) I(index_vector_dim)
-#define SCATTER_FIELDS(L, I)                                                                                  \
-  L(update_window_dims) L(inserted_window_dims) L(input_batching_dims) L(scatter_indices_batching_dims)       \
-  L(scatter_dims_to_operand_dims) I(index_vector_dim)
+#define CONV_FIELDS(L, I)                                                                             \
+  I(input_batch)                                                                                      \
+  I(input_feature)                                                                                    \
+  L(input_spatial) I(kernel_input_feature) I(kernel_output_feature) L(kernel_spatial) I(output_batch) \
+      I(output_feature) L(output_spatial)
+#define GATHER_FIELDS(L, I) \
+  L(offset_dims)            \
+  L(collapsed_slice_dims) L(operand_batching_dims) L(start_indices_batching_dims) L(start_index_map) I(index_vector_dim)
+#define SCATTER_FIELDS(L, I) \
+  L(update_window_dims)      \
+  L(inserted_window_dims)    \
+  L(input_batching_dims) L(scatter_indices_batching_dims) L(scatter_dims_to_operand_dims) I(index_vector_dim)
 DNUMS(dot_dnums, DOT_FIELDS)
 DNUMS(conv_dnums, CONV_FIELDS)
 DNUMS(gather_dnums, GATHER_FIELDS)
 DNUMS(scatter_dnums, SCATTER_FIELDS)
 
-// --- whole structs ----------------------------------------------------------------------------------------------------
+// --- whole structs --------------------------------------------------------------------------------------------------
 
 static void set_default(hlo_attr_kind kind, void *field, int64_t value) {
   switch (kind) {
@@ -247,8 +279,8 @@ static void set_default(hlo_attr_kind kind, void *field, int64_t value) {
     case HLO_ATTR_KIND_flag:
       *(bool *)field = value != 0;
       break;
-#define CASE(kind_)                               \
-  case HLO_ATTR_KIND_##kind_:                     \
+#define CASE(kind_)                                       \
+  case HLO_ATTR_KIND_##kind_:                             \
     *(hlo_attr_##kind_ *)field = (hlo_attr_##kind_)value; \
     break;
       HLO_ENUMS(CASE)

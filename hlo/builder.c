@@ -9,7 +9,9 @@ hlo_builder hlo_builder_before(hlo_instr *position) {
   return (hlo_builder){position->parent->module, position->parent, position, position->loc};
 }
 
-hlo_builder hlo_builder_end(hlo_computation *c) { return (hlo_builder){c->module, c, NULL, NULL}; }
+hlo_builder hlo_builder_end(hlo_computation *c) {
+  return (hlo_builder){c->module, c, NULL, NULL};
+}
 
 static hlo_instr *create(hlo_builder *b, hlo_op op, const hlo_shape *shape, int n_operands, hlo_instr *const *operands,
                          int n_called, hlo_computation *const *called, void *attrs) {
@@ -120,8 +122,7 @@ hlo_instr *hlo_build_slice(hlo_builder *b, hlo_instr *x, const int64_t *start, c
   int rank = x->shape->rank;
   int64_t *strides = ARENA_ARRAY(b->module->arena, int64_t, rank);
   for (int i = 0; i < rank; i++) strides[i] = stride ? stride[i] : 1;
-  attrs->slice =
-      (hlo_slice){copy_list(b, rank, start).data, copy_list(b, rank, limit).data, strides, rank};
+  attrs->slice = (hlo_slice){copy_list(b, rank, start).data, copy_list(b, rank, limit).data, strides, rank};
   return hlo_build(b, HLO_OP_SLICE, NULL, 1, &x, 0, NULL, attrs);
 }
 

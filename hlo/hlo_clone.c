@@ -4,16 +4,16 @@
 // A cloner maps old instructions to new ones by id, and old computations, literals and locations by address. Into the
 // same module everything immutable is shared; into another one it is copied (shapes are interned there), so that the
 // copy needs nothing of the original's arena.
-#include "hlo/hlo.h"
-
 #include <string.h>
+
+#include "hlo/hlo.h"
 
 typedef struct cloner {
   const hlo_module *from;
   hlo_module *into;
-  bool share;            // into == from
-  hlo_instr **instrs;    // by old id
-  u64map computations;   // old -> new
+  bool share;           // into == from
+  hlo_instr **instrs;   // by old id
+  u64map computations;  // old -> new
   u64map locs;
   u64map literals;
   bool out_of_memory;
@@ -93,7 +93,7 @@ static hlo_computation *clone_computation(cloner *c, const hlo_computation *old)
   hlo_computation *copy = ptrmap_get(&c->computations, old);
   if (copy) return copy;
   HLO_FOR_EACH(i, old)
-    for (int k = 0; k < i->n_called; k++) (void)clone_computation(c, i->called[k]);
+  for (int k = 0; k < i->n_called; k++) (void)clone_computation(c, i->called[k]);
   copy = hlo_computation_create(c->into, old->name);
   ptrmap_put(NULL, &c->computations, old, copy);
   HLO_FOR_EACH(i, old) c->instrs[i->id] = clone_instr(c, i, copy);

@@ -53,6 +53,7 @@ bool hlo_module_equal(const hlo_module *a, const hlo_module *b, const char **why
     if (a->aliases[k].result != b->aliases[k].result || a->aliases[k].param != b->aliases[k].param)
       return differ(why, "alias");
   if (!donations_equal(a, b)) return differ(why, "donated parameter");
-  if (a->n_replicas != b->n_replicas || a->n_partitions != b->n_partitions) return differ(why, "replicas or partitions");
+  if (a->n_replicas != b->n_replicas || a->n_partitions != b->n_partitions)
+    return differ(why, "replicas or partitions");
   return true;
 }

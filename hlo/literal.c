@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// --- creation, comparison ---------------------------------------------------------------------------------------------
+// --- creation, comparison -------------------------------------------------------------------------------------------
 
 lemnos_status hlo_literal_create(arena *a, const hlo_shape *shape, hlo_literal **out) {
   int64_t bytes = hlo_shape_is_array(shape) ? hlo_shape_bytes(shape) : -1;
@@ -88,7 +88,7 @@ uint64_t hlo_literal_hash(const hlo_literal *l) {
   return h;
 }
 
-// --- element access ---------------------------------------------------------------------------------------------------
+// --- element access -------------------------------------------------------------------------------------------------
 
 #define LOAD(type) (((const type *)data)[i])
 #define STORE(type, x) (((type *)data)[i] = (type)(x))
@@ -100,47 +100,74 @@ static uint32_t small_bits(hlo_dtype t, const void *data, int64_t i) {
 
 static double small_to_f64(hlo_dtype t, uint32_t bits) {
   switch (t) {
-#define M(ENUM, name) case HLO_##ENUM: return name##_to_f64(bits);
-    M(F16, f16) M(BF16, bf16) M(F8E5M2, f8E5M2) M(F8E4M3, f8E4M3) M(F8E3M4, f8E3M4) M(F8E4M3FN, f8E4M3FN)
-    M(F8E4M3FNUZ, f8E4M3FNUZ) M(F8E5M2FNUZ, f8E5M2FNUZ) M(F8E4M3B11FNUZ, f8E4M3B11FNUZ) M(F8E8M0FNU, f8E8M0FNU)
-    M(F6E2M3FN, f6E2M3FN) M(F6E3M2FN, f6E3M2FN) M(F4E2M1FN, f4E2M1FN)
+#define M(ENUM, name) \
+  case HLO_##ENUM:    \
+    return name##_to_f64(bits);
+    M(F16, f16)
+    M(BF16, bf16)
+    M(F8E5M2, f8E5M2) M(F8E4M3, f8E4M3) M(F8E3M4, f8E3M4) M(F8E4M3FN, f8E4M3FN) M(F8E4M3FNUZ, f8E4M3FNUZ)
+        M(F8E5M2FNUZ, f8E5M2FNUZ) M(F8E4M3B11FNUZ, f8E4M3B11FNUZ) M(F8E8M0FNU, f8E8M0FNU) M(F6E2M3FN, f6E2M3FN)
+            M(F6E3M2FN, f6E3M2FN) M(F4E2M1FN, f4E2M1FN)
 #undef M
-    default: return 0;
+                default : return 0;
   }
 }
 
 static uint32_t small_from_f64(hlo_dtype t, double x) {
   switch (t) {
-#define M(ENUM, name) case HLO_##ENUM: return name##_from_f64(x);
-    M(F16, f16) M(BF16, bf16) M(F8E5M2, f8E5M2) M(F8E4M3, f8E4M3) M(F8E3M4, f8E3M4) M(F8E4M3FN, f8E4M3FN)
-    M(F8E4M3FNUZ, f8E4M3FNUZ) M(F8E5M2FNUZ, f8E5M2FNUZ) M(F8E4M3B11FNUZ, f8E4M3B11FNUZ) M(F8E8M0FNU, f8E8M0FNU)
-    M(F6E2M3FN, f6E2M3FN) M(F6E3M2FN, f6E3M2FN) M(F4E2M1FN, f4E2M1FN)
+#define M(ENUM, name) \
+  case HLO_##ENUM:    \
+    return name##_from_f64(x);
+    M(F16, f16)
+    M(BF16, bf16)
+    M(F8E5M2, f8E5M2) M(F8E4M3, f8E4M3) M(F8E3M4, f8E3M4) M(F8E4M3FN, f8E4M3FN) M(F8E4M3FNUZ, f8E4M3FNUZ)
+        M(F8E5M2FNUZ, f8E5M2FNUZ) M(F8E4M3B11FNUZ, f8E4M3B11FNUZ) M(F8E8M0FNU, f8E8M0FNU) M(F6E2M3FN, f6E2M3FN)
+            M(F6E3M2FN, f6E3M2FN) M(F4E2M1FN, f4E2M1FN)
 #undef M
-    default: return 0;
+                default : return 0;
   }
 }
 
 int64_t hlo_element_get_i64(hlo_dtype t, const void *data, int64_t i) {
   switch (t) {
-    case HLO_PRED: case HLO_U2: case HLO_U4: case HLO_U8: return LOAD(uint8_t);
-    case HLO_S2: case HLO_S4: case HLO_S8: return LOAD(int8_t);
-    case HLO_S16: return LOAD(int16_t);
-    case HLO_S32: return LOAD(int32_t);
-    case HLO_S64: return LOAD(int64_t);
-    case HLO_U16: return LOAD(uint16_t);
-    case HLO_U32: return LOAD(uint32_t);
-    case HLO_U64: return (int64_t)LOAD(uint64_t);
-    default: return 0;
+    case HLO_PRED:
+    case HLO_U2:
+    case HLO_U4:
+    case HLO_U8:
+      return LOAD(uint8_t);
+    case HLO_S2:
+    case HLO_S4:
+    case HLO_S8:
+      return LOAD(int8_t);
+    case HLO_S16:
+      return LOAD(int16_t);
+    case HLO_S32:
+      return LOAD(int32_t);
+    case HLO_S64:
+      return LOAD(int64_t);
+    case HLO_U16:
+      return LOAD(uint16_t);
+    case HLO_U32:
+      return LOAD(uint32_t);
+    case HLO_U64:
+      return (int64_t)LOAD(uint64_t);
+    default:
+      return 0;
   }
 }
 
 double hlo_element_get_f64(hlo_dtype t, const void *data, int64_t i, int part) {
   switch (t) {
-    case HLO_F32: return LOAD(float);
-    case HLO_F64: return LOAD(double);
-    case HLO_C64: return ((const float *)data)[2 * i + part];
-    case HLO_C128: return ((const double *)data)[2 * i + part];
-    case HLO_U64: return (double)LOAD(uint64_t);
+    case HLO_F32:
+      return LOAD(float);
+    case HLO_F64:
+      return LOAD(double);
+    case HLO_C64:
+      return ((const float *)data)[2 * i + part];
+    case HLO_C128:
+      return ((const double *)data)[2 * i + part];
+    case HLO_U64:
+      return (double)LOAD(uint64_t);
     default:
       if (hlo_dtype_is_float(t)) return small_to_f64(t, small_bits(t, data, i));
       return (double)hlo_element_get_i64(t, data, i);
@@ -157,16 +184,40 @@ int64_t hlo_literal_get_i64(const hlo_literal *l, int64_t i) {
 
 void hlo_element_set_i64(hlo_dtype t, void *data, int64_t i, int64_t x) {
   switch (t) {
-    case HLO_PRED: STORE(uint8_t, x != 0); break;
-    case HLO_S2: STORE(int8_t, (x & 3) ^ 2) , STORE(int8_t, LOAD(int8_t) - 2); break;  // sign-extend from bit 1
-    case HLO_S4: STORE(int8_t, (x & 15) ^ 8), STORE(int8_t, LOAD(int8_t) - 8); break;
-    case HLO_U2: STORE(uint8_t, x & 3); break;
-    case HLO_U4: STORE(uint8_t, x & 15); break;
-    case HLO_S8: case HLO_U8: STORE(uint8_t, x); break;
-    case HLO_S16: case HLO_U16: STORE(uint16_t, x); break;
-    case HLO_S32: case HLO_U32: STORE(uint32_t, x); break;
-    case HLO_S64: case HLO_U64: STORE(uint64_t, x); break;
-    default: hlo_element_set_f64(t, data, i, 0, (double)x); break;
+    case HLO_PRED:
+      STORE(uint8_t, x != 0);
+      break;
+    case HLO_S2:
+      STORE(int8_t, (x & 3) ^ 2), STORE(int8_t, LOAD(int8_t) - 2);
+      break;  // sign-extend from bit 1
+    case HLO_S4:
+      STORE(int8_t, (x & 15) ^ 8), STORE(int8_t, LOAD(int8_t) - 8);
+      break;
+    case HLO_U2:
+      STORE(uint8_t, x & 3);
+      break;
+    case HLO_U4:
+      STORE(uint8_t, x & 15);
+      break;
+    case HLO_S8:
+    case HLO_U8:
+      STORE(uint8_t, x);
+      break;
+    case HLO_S16:
+    case HLO_U16:
+      STORE(uint16_t, x);
+      break;
+    case HLO_S32:
+    case HLO_U32:
+      STORE(uint32_t, x);
+      break;
+    case HLO_S64:
+    case HLO_U64:
+      STORE(uint64_t, x);
+      break;
+    default:
+      hlo_element_set_f64(t, data, i, 0, (double)x);
+      break;
   }
 }
 
@@ -183,12 +234,25 @@ static int64_t saturate(hlo_dtype t, double x) {
 
 void hlo_element_set_f64(hlo_dtype t, void *data, int64_t i, int part, double x) {
   switch (t) {
-    case HLO_F32: STORE(float, x); break;
-    case HLO_F64: STORE(double, x); break;
-    case HLO_C64: ((float *)data)[2 * i + part] = (float)x; break;
-    case HLO_C128: ((double *)data)[2 * i + part] = x; break;
-    case HLO_PRED: STORE(uint8_t, x != 0); break;
-    case HLO_F16: case HLO_BF16: STORE(uint16_t, small_from_f64(t, x)); break;
+    case HLO_F32:
+      STORE(float, x);
+      break;
+    case HLO_F64:
+      STORE(double, x);
+      break;
+    case HLO_C64:
+      ((float *)data)[2 * i + part] = (float)x;
+      break;
+    case HLO_C128:
+      ((double *)data)[2 * i + part] = x;
+      break;
+    case HLO_PRED:
+      STORE(uint8_t, x != 0);
+      break;
+    case HLO_F16:
+    case HLO_BF16:
+      STORE(uint16_t, small_from_f64(t, x));
+      break;
     default:
       if (hlo_dtype_is_float(t))
         STORE(uint8_t, small_from_f64(t, x));
@@ -197,19 +261,27 @@ void hlo_element_set_f64(hlo_dtype t, void *data, int64_t i, int part, double x)
   }
 }
 
-// --- text -------------------------------------------------------------------------------------------------------------
+// --- text -----------------------------------------------------------------------------------------------------------
 
 // Layout of a float format's NaNs: mantissa bits if the format has payloads (IEEE-like), else 0.
 static int payload_bits(hlo_dtype t) {
   switch (t) {
-    case HLO_F64: return 52;
-    case HLO_F32: return 23;
-    case HLO_F16: return 10;
-    case HLO_BF16: return 7;
-    case HLO_F8E5M2: return 2;
-    case HLO_F8E4M3: return 3;
-    case HLO_F8E3M4: return 4;
-    default: return 0;
+    case HLO_F64:
+      return 52;
+    case HLO_F32:
+      return 23;
+    case HLO_F16:
+      return 10;
+    case HLO_BF16:
+      return 7;
+    case HLO_F8E5M2:
+      return 2;
+    case HLO_F8E4M3:
+      return 3;
+    case HLO_F8E3M4:
+      return 4;
+    default:
+      return 0;
   }
 }
 
@@ -221,10 +293,18 @@ static uint64_t float_bits(hlo_dtype t, const void *data, int64_t i) {
 
 static void set_float_bits(hlo_dtype t, void *data, int64_t i, uint64_t bits) {
   switch (hlo_dtype_bytes(t)) {
-    case 8: STORE(uint64_t, bits); break;
-    case 4: STORE(uint32_t, bits); break;
-    case 2: STORE(uint16_t, bits); break;
-    default: STORE(uint8_t, bits); break;
+    case 8:
+      STORE(uint64_t, bits);
+      break;
+    case 4:
+      STORE(uint32_t, bits);
+      break;
+    case 2:
+      STORE(uint16_t, bits);
+      break;
+    default:
+      STORE(uint8_t, bits);
+      break;
   }
 }
 

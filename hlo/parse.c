@@ -31,7 +31,7 @@ typedef struct header {
   VEC(int64_t) donors;
 } header;
 
-// --- computations by name ---------------------------------------------------------------------------------------------
+// --- computations by name -------------------------------------------------------------------------------------------
 
 static text_computation *computation_by_name(hlo_parser *p, strv name) {
   text_computation *c = strmap_get(&p->computations, name);
@@ -56,7 +56,7 @@ hlo_computation *hlo_parse_computation_ref(hlo_parser *p) {
   return name.len ? computation_by_name(p, name)->computation : NULL;
 }
 
-// --- the header -------------------------------------------------------------------------------------------------------
+// --- the header -----------------------------------------------------------------------------------------------------
 
 // "{ {0}: (0, {}, may-alias), ... }"
 static bool parse_aliases(hlo_parser *p, header *h) {
@@ -166,7 +166,7 @@ static void finish_header(hlo_parser *p, const header *h) {
   }
 }
 
-// --- instructions -----------------------------------------------------------------------------------------------------
+// --- instructions ---------------------------------------------------------------------------------------------------
 
 typedef struct operand_list {
   VEC(hlo_instr *) v;
@@ -288,7 +288,8 @@ static bool check_called(hlo_parser *p, hlo_text_instr *i, const char *at, hlo_c
 
 // XLA's rng takes the shape from its result; ours has it as an operand.
 static void add_rng_shape(hlo_parser *p, hlo_computation *c, const hlo_text_instr *i, operand_list *list) {
-  if (i->op != HLO_OP_RNG || list->v.len != 2 || !hlo_shape_is_array(i->shape) || !hlo_shape_is_static(i->shape)) return;
+  if (i->op != HLO_OP_RNG || list->v.len != 2 || !hlo_shape_is_array(i->shape) || !hlo_shape_is_static(i->shape))
+    return;
   int64_t rank = i->shape->rank;
   hlo_literal *l;
   lemnos_status status = hlo_literal_create(p->arena, hlo_shape_array(p->module->shapes, HLO_S64, 1, &rank), &l);
@@ -304,7 +305,8 @@ static void add_rng_shape(hlo_parser *p, hlo_computation *c, const hlo_text_inst
 }
 
 // What follows "name =". Returns the instruction; NULL after an error, or silently if an operand is broken.
-static hlo_instr *parse_right_side(hlo_parser *p, hlo_computation *c, strv name, hlo_text_instr *i, operand_list *list) {
+static hlo_instr *parse_right_side(hlo_parser *p, hlo_computation *c, strv name, hlo_text_instr *i,
+                                   operand_list *list) {
   if (!hlo_parse_shape(p, &i->shape)) return NULL;
   hlo_parse_skip_blanks(p);
   const char *op_at = p->at;
@@ -327,9 +329,11 @@ static hlo_instr *parse_right_side(hlo_parser *p, hlo_computation *c, strv name,
   int n_called;
   if (list->broken) return NULL;
   add_rng_shape(p, c, i, list);
-  if (!check_arity(p, i, list->v.len, op_at) || !check_attrs(p, i, op_at) || !check_called(p, i, op_at, &called, &n_called))
+  if (!check_arity(p, i, list->v.len, op_at) || !check_attrs(p, i, op_at) ||
+      !check_called(p, i, op_at, &called, &n_called))
     return NULL;
-  return hlo_instr_create(c, NULL, i->op, i->shape, list->v.len, list->v.data, n_called, called, i->attrs, i->loc, name);
+  return hlo_instr_create(c, NULL, i->op, i->shape, list->v.len, list->v.data, n_called, called, i->attrs, i->loc,
+                          name);
 }
 
 static void skip_rest(hlo_parser *p) {
@@ -360,7 +364,8 @@ static void parse_instr(hlo_parser *p, hlo_computation *c, bool root) {
   hlo_text_instr i = {.loc = hlo_parse_loc(p, at)};
   operand_list operands = {0};
   hlo_instr *created = NULL;
-  if (hlo_parse_expect(p, '=', "after the name of an instruction")) created = parse_right_side(p, c, name, &i, &operands);
+  if (hlo_parse_expect(p, '=', "after the name of an instruction"))
+    created = parse_right_side(p, c, name, &i, &operands);
   strmap_put(p->arena, &p->scope, name, created ? (void *)created : (void *)p);
   if (!created) {
     skip_line(p);
@@ -372,7 +377,7 @@ static void parse_instr(hlo_parser *p, hlo_computation *c, bool root) {
   vec_deinit(&i.called_list);
 }
 
-// --- computations -----------------------------------------------------------------------------------------------------
+// --- computations ---------------------------------------------------------------------------------------------------
 
 // "(a: f32[], b: s32[2]{0}) -> f32[]": checked against the instructions only in so far as it must be well formed.
 static bool skip_signature(hlo_parser *p) {
@@ -438,7 +443,8 @@ static void parse_computation(hlo_parser *p, int *n_defined) {
     parse_instr(p, c, root);
     if (p->at == before) skip_rest(p);
   }
-  if (!hlo_parse_accept(p, '}')) hlo_parse_fail(p, at, "computation '%%" STRV_FMT "' is not closed by '}'", STRV_ARG(name));
+  if (!hlo_parse_accept(p, '}'))
+    hlo_parse_fail(p, at, "computation '%%" STRV_FMT "' is not closed by '}'", STRV_ARG(name));
   while (hlo_parse_accept(p, ',')) {  // execution_thread="main"
     (void)hlo_parse_word(p);
     if (!hlo_parse_accept(p, '=') || !hlo_parse_skip_value(p)) break;
@@ -509,8 +515,14 @@ static void check_module(hlo_parser *p) {
 lemnos_status hlo_parse(arena *a, strv file_name, strv text, diag_sink *sink, hlo_module **out) {
   diag_sink own;
   diag_sink_init(&own, a);
-  hlo_parser p = {.arena = a, .file = file_name, .begin = text.data, .at = text.data, .end = text.data + text.len,
-                  .line_mark = text.data, .line_of_mark = 1, .sink = sink ? sink : &own};
+  hlo_parser p = {.arena = a,
+                  .file = file_name,
+                  .begin = text.data,
+                  .at = text.data,
+                  .end = text.data + text.len,
+                  .line_mark = text.data,
+                  .line_of_mark = 1,
+                  .sink = sink ? sink : &own};
   header h = {0};
   int mark = p.sink->n_errors, n_defined = 0;
   if (parse_header(&p, &h)) {

@@ -125,7 +125,8 @@ static bool parse_labels(hlo_parser *p, strv text, char a, char b, int64_t *out_
     int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'Z' ? c - 'A' + 10 : -1;
     int64_t *slot = c == a ? out_a : c == b ? out_b : digit >= 0 && digit < n ? &data[digit] : NULL;
     if (!slot || *slot >= 0)
-      return hlo_parse_fail(p, text.data + d, "labels must name '%c', '%c' and each of %d spatial dimensions once", a, b, n);
+      return hlo_parse_fail(p, text.data + d, "labels must name '%c', '%c' and each of %d spatial dimensions once", a,
+                            b, n);
     *slot = d;
   }
   *spatial = (hlo_i64s){n ? data : NULL, n};
@@ -141,7 +142,7 @@ static bool parse_conv_dnums(hlo_parser *p, hlo_conv_dnums *d) {
          parse_labels(p, output, 'b', 'f', &d->output_batch, &d->output_feature, &d->output_spatial);
 }
 
-// --- lists ------------------------------------------------------------------------------------------------------------
+// --- lists ----------------------------------------------------------------------------------------------------------
 
 static bool parse_precisions(hlo_parser *p, hlo_precisions *out) {
   VEC(hlo_precision) v = {0};
@@ -265,13 +266,13 @@ static bool parse_dict(hlo_parser *p, hlo_dict *out) {
   return ok;
 }
 
-// "{}" gives -1, "{2}" gives 2.
-static bool parse_leaf(hlo_parser *p, int64_t *out) {
+// "{2}" gives 2, "{}" gives `whole`.
+static bool parse_leaf(hlo_parser *p, int64_t whole, int64_t *out) {
   hlo_i64s l;
   const char *at = hlo_parse_place(p);
   if (!hlo_parse_ints(p, &l)) return false;
   if (l.n > 1 || (l.n && l.data[0] < 0)) return hlo_parse_fail(p, at, "expected {} or one number of a leaf");
-  *out = l.n ? l.data[0] : -1;
+  *out = l.n ? l.data[0] : whole;
   return true;
 }
 
@@ -281,9 +282,9 @@ static bool parse_aliasing(hlo_parser *p, hlo_i64s *out) {
   if (ok && !hlo_parse_accept(p, '}')) {
     do {
       int64_t x[3] = {0};
-      ok = parse_leaf(p, &x[0]) && hlo_parse_expect(p, ':', "after a result") &&
+      ok = parse_leaf(p, 0, &x[0]) && hlo_parse_expect(p, ':', "after a result") &&
            hlo_parse_expect(p, '(', "before an operand") && hlo_parse_int(p, &x[1]) &&
-           hlo_parse_expect(p, ',', "after an operand") && parse_leaf(p, &x[2]) &&
+           hlo_parse_expect(p, ',', "after an operand") && parse_leaf(p, -1, &x[2]) &&
            hlo_parse_expect(p, ')', "after an operand");
       vec_append(NULL, &v, x, 3);
     } while (ok && hlo_parse_accept(p, ','));
@@ -294,7 +295,7 @@ static bool parse_aliasing(hlo_parser *p, hlo_i64s *out) {
   return ok;
 }
 
-// --- scalars ----------------------------------------------------------------------------------------------------------
+// --- scalars --------------------------------------------------------------------------------------------------------
 
 static bool parse_flag(hlo_parser *p, bool *out) {
   strv word = hlo_parse_word(p);
@@ -304,8 +305,9 @@ static bool parse_flag(hlo_parser *p, bool *out) {
 }
 
 static bool parse_i64(hlo_parser *p, const hlo_attr_desc *d, int64_t *out) {
-  static const char *const versions[] = {"API_VERSION_UNSPECIFIED", "API_VERSION_ORIGINAL", "API_VERSION_STATUS_RETURNING",
-                                         "API_VERSION_STATUS_RETURNING_UNIFIED", "API_VERSION_TYPED_FFI"};
+  static const char *const versions[] = {"API_VERSION_UNSPECIFIED", "API_VERSION_ORIGINAL",
+                                         "API_VERSION_STATUS_RETURNING", "API_VERSION_STATUS_RETURNING_UNIFIED",
+                                         "API_VERSION_TYPED_FFI"};
   for (int i = 0; i < 5 && !strcmp(d->text_key, "api_version"); i++)
     if (hlo_parse_accept_word(p, versions[i])) return *out = i, true;
   if (!hlo_parse_peek(p, '{')) return hlo_parse_int(p, out);
@@ -342,40 +344,54 @@ static bool parse_string_or_word(hlo_parser *p, strv *out) {
 
 static bool parse_value(hlo_parser *p, const hlo_attr_desc *d, void *field) {
   switch (d->kind) {
-    case HLO_ATTR_KIND_i64: return parse_i64(p, d, field);
+    case HLO_ATTR_KIND_i64:
+      return parse_i64(p, d, field);
     case HLO_ATTR_KIND_i64s:
       return strcmp(d->text_key, "output_to_operand_aliasing") ? hlo_parse_ints(p, field) : parse_aliasing(p, field);
-    case HLO_ATTR_KIND_f64: return parse_f64(p, field);
-    case HLO_ATTR_KIND_flag: return parse_flag(p, field);
-    case HLO_ATTR_KIND_string: return parse_string_or_word(p, field);
-    case HLO_ATTR_KIND_window: return parse_window(p, field);
-    case HLO_ATTR_KIND_padding: return parse_padding(p, field);
-    case HLO_ATTR_KIND_slice: return parse_slice(p, field);
-    case HLO_ATTR_KIND_conv_dnums: return parse_conv_dnums(p, field);
-    case HLO_ATTR_KIND_precisions: return parse_precisions(p, field);
-    case HLO_ATTR_KIND_groups: return parse_groups(p, field);
-    case HLO_ATTR_KIND_pairs: return parse_pairs(p, field);
-    case HLO_ATTR_KIND_dict: return parse_dict(p, field);
+    case HLO_ATTR_KIND_f64:
+      return parse_f64(p, field);
+    case HLO_ATTR_KIND_flag:
+      return parse_flag(p, field);
+    case HLO_ATTR_KIND_string:
+      return parse_string_or_word(p, field);
+    case HLO_ATTR_KIND_window:
+      return parse_window(p, field);
+    case HLO_ATTR_KIND_padding:
+      return parse_padding(p, field);
+    case HLO_ATTR_KIND_slice:
+      return parse_slice(p, field);
+    case HLO_ATTR_KIND_conv_dnums:
+      return parse_conv_dnums(p, field);
+    case HLO_ATTR_KIND_precisions:
+      return parse_precisions(p, field);
+    case HLO_ATTR_KIND_groups:
+      return parse_groups(p, field);
+    case HLO_ATTR_KIND_pairs:
+      return parse_pairs(p, field);
+    case HLO_ATTR_KIND_dict:
+      return parse_dict(p, field);
     case HLO_ATTR_KIND_literal: {
       const hlo_shape *shape;
       return hlo_parse_shape(p, &shape) && hlo_parse_literal(p, shape, field);
     }
-#define CASE(kind_)                                      \
-  case HLO_ATTR_KIND_##kind_: {                          \
-    int value;                                           \
-    if (!parse_enum(p, d->kind, &value)) return false;   \
+#define CASE(kind_)                                       \
+  case HLO_ATTR_KIND_##kind_: {                           \
+    int value;                                            \
+    if (!parse_enum(p, d->kind, &value)) return false;    \
     *(hlo_attr_##kind_ *)field = (hlo_attr_##kind_)value; \
-    return true;                                         \
+    return true;                                          \
   }
       HLO_ENUMS(CASE)
 #undef CASE
-    default: return hlo_parse_fail(p, p->at, "this attribute has no text form");
+    default:
+      return hlo_parse_fail(p, p->at, "this attribute has no text form");
   }
 }
 
-// --- keys -------------------------------------------------------------------------------------------------------------
+// --- keys -----------------------------------------------------------------------------------------------------------
 
-#define SUB(kind, type, field, text) {HLO_ATTR_KIND_##kind, text, offsetof(type, field)}
+#define SUB(kind, type, field, text) \
+  { HLO_ATTR_KIND_##kind, text, offsetof(type, field) }
 static const struct sub_key {
   hlo_attr_kind kind;
   const char *key;
@@ -403,16 +419,42 @@ static const struct called_key {
   const char *key;
   int slot;  // 2: a list
 } called_keys[] = {
-    {"to_apply", 0}, {"calls", 0}, {"condition", 0}, {"body", 1}, {"select", 0}, {"scatter", 1},
-    {"true_computation", 0}, {"false_computation", 1}, {"branch_computations", 2}, {"called_computations", 2},
+    {"to_apply", 0},
+    {"calls", 0},
+    {"condition", 0},
+    {"body", 1},
+    {"select", 0},
+    {"scatter", 1},
+    {"true_computation", 0},
+    {"false_computation", 1},
+    {"branch_computations", 2},
+    {"called_computations", 2},
 };
 
 // Of XLA: without meaning here, or with one that our form carries otherwise.
 static const char *const skipped_keys[] = {
-    "sharding", "frontend_attributes", "backend_config", "control-predecessors", "statistics", "parameter_replication",
-    "outer_dimension_partitions", "origin", "original_value", "operand_layout_constraints", "constrain_layout",
-    "schedule", "custom_call_schedule", "outfeed_shape", "result_accuracy", "is_composite", "async_execution_thread",
-    "padding_type", "output_streaming", "implementation", "nested_region", "inplace",
+    "sharding",
+    "frontend_attributes",
+    "backend_config",
+    "control-predecessors",
+    "statistics",
+    "parameter_replication",
+    "outer_dimension_partitions",
+    "origin",
+    "original_value",
+    "operand_layout_constraints",
+    "constrain_layout",
+    "schedule",
+    "custom_call_schedule",
+    "outfeed_shape",
+    "result_accuracy",
+    "is_composite",
+    "async_execution_thread",
+    "padding_type",
+    "output_streaming",
+    "implementation",
+    "nested_region",
+    "inplace",
 };
 
 static bool parse_called(hlo_parser *p, hlo_text_instr *i, int slot) {

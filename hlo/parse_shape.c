@@ -4,7 +4,7 @@
 
 #include "hlo/text_internal.h"
 
-// --- shapes -----------------------------------------------------------------------------------------------------------
+// --- shapes ---------------------------------------------------------------------------------------------------------
 
 typedef struct array_shape {
   hlo_shape shape;
@@ -168,9 +168,11 @@ static bool parse_shape(hlo_parser *p, int depth, const hlo_shape **out) {
   return ok;
 }
 
-bool hlo_parse_shape(hlo_parser *p, const hlo_shape **out) { return parse_shape(p, 0, out); }
+bool hlo_parse_shape(hlo_parser *p, const hlo_shape **out) {
+  return parse_shape(p, 0, out);
+}
 
-// --- literals ---------------------------------------------------------------------------------------------------------
+// --- literals -------------------------------------------------------------------------------------------------------
 
 // "1.5", "true", "nan(0x1)", "(1, -2)"
 static strv element_text(hlo_parser *p) {
@@ -208,7 +210,8 @@ static bool parse_elements(hlo_parser *p, const hlo_literal *l, int dim, int64_t
     if (!parse_elements(p, l, dim + 1, next)) return false;
   }
   if (hlo_parse_peek(p, ','))
-    return hlo_parse_fail(p, p->at, "dimension %d of this constant has only %lld elements", dim, (long long)s->dims[dim]);
+    return hlo_parse_fail(p, p->at, "dimension %d of this constant has only %lld elements", dim,
+                          (long long)s->dims[dim]);
   return hlo_parse_expect(p, '}', "after the elements of a dimension");
 }
 

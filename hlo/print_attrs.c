@@ -25,7 +25,7 @@ void hlo_text_print_string(strbuf *out, strv s) {
   strbuf_append_char(out, '"');
 }
 
-// --- enumerations -----------------------------------------------------------------------------------------------------
+// --- enumerations ---------------------------------------------------------------------------------------------------
 
 static const char *const fusion_kinds[] = {"kLoop", "kInput", "kOutput", "kInPlace"};
 _Static_assert(HLO_FUSION_KIND_LOOP == 0 && HLO_FUSION_KIND_IN_PLACE == 3, "fusion_kinds follows enums.def");
@@ -66,9 +66,11 @@ bool hlo_text_parse_enum(hlo_attr_kind kind, strv text, int *out) {
   return hlo_enum_parse(kind, (strv){upper, text.len}, out);
 }
 
-// --- one function for each kind ---------------------------------------------------------------------------------------
+// --- one function for each kind -------------------------------------------------------------------------------------
 
-static void key(strbuf *out, const char *name) { strbuf_printf(out, ", %s=", name); }
+static void key(strbuf *out, const char *name) {
+  strbuf_printf(out, ", %s=", name);
+}
 
 static void print_ints(strbuf *out, hlo_i64s l) {
   strbuf_append_char(out, '{');
@@ -84,11 +86,16 @@ static void print_named_ints(strbuf *out, const char *name, hlo_i64s l, bool alw
 
 static int64_t window_field(const hlo_window_dim *d, int field) {
   switch (field) {
-    case 0: return d->size;
-    case 1: return d->stride;
-    case 2: return d->base_dilation;
-    case 3: return d->window_dilation;
-    default: return d->reversal;
+    case 0:
+      return d->size;
+    case 1:
+      return d->stride;
+    case 2:
+      return d->base_dilation;
+    case 3:
+      return d->window_dilation;
+    default:
+      return d->reversal;
   }
 }
 
@@ -292,8 +299,8 @@ static void print_value(strbuf *out, const hlo_attr_desc *d, const void *field) 
       hlo_literal_print(out, l, 0);
       break;
     }
-#define CASE(kind_)                                                      \
-  case HLO_ATTR_KIND_##kind_:                                            \
+#define CASE(kind_)                                                           \
+  case HLO_ATTR_KIND_##kind_:                                                 \
     hlo_text_print_enum(out, d->kind, (int)*(const hlo_attr_##kind_ *)field); \
     break;
       HLO_ENUMS(CASE)
@@ -308,32 +315,49 @@ static void print_value(strbuf *out, const hlo_attr_desc *d, const void *field) 
 
 static bool is_default(const hlo_attr_desc *d, const void *field) {
   switch (d->kind) {
-    case HLO_ATTR_KIND_i64: return *(const int64_t *)field == d->default_value;
-    case HLO_ATTR_KIND_flag: return *(const bool *)field == (d->default_value != 0);
+    case HLO_ATTR_KIND_i64:
+      return *(const int64_t *)field == d->default_value;
+    case HLO_ATTR_KIND_flag:
+      return *(const bool *)field == (d->default_value != 0);
     case HLO_ATTR_KIND_f64: {
       double normal = (double)d->default_value;
       return !memcmp(field, &normal, sizeof normal);
     }
-    case HLO_ATTR_KIND_string: return !((const strv *)field)->len;
-    case HLO_ATTR_KIND_i64s: return !((const hlo_i64s *)field)->n;
-    case HLO_ATTR_KIND_precisions: return !((const hlo_precisions *)field)->n;
-    case HLO_ATTR_KIND_pairs: return !((const hlo_pairs *)field)->n;
-    case HLO_ATTR_KIND_groups: return !((const hlo_groups *)field)->rows;
-    case HLO_ATTR_KIND_dict: return !((const hlo_dict *)field)->n;
-#define CASE(kind_) \
-  case HLO_ATTR_KIND_##kind_: return (int64_t)*(const hlo_attr_##kind_ *)field == d->default_value;
+    case HLO_ATTR_KIND_string:
+      return !((const strv *)field)->len;
+    case HLO_ATTR_KIND_i64s:
+      return !((const hlo_i64s *)field)->n;
+    case HLO_ATTR_KIND_precisions:
+      return !((const hlo_precisions *)field)->n;
+    case HLO_ATTR_KIND_pairs:
+      return !((const hlo_pairs *)field)->n;
+    case HLO_ATTR_KIND_groups:
+      return !((const hlo_groups *)field)->rows;
+    case HLO_ATTR_KIND_dict:
+      return !((const hlo_dict *)field)->n;
+#define CASE(kind_)           \
+  case HLO_ATTR_KIND_##kind_: \
+    return (int64_t) * (const hlo_attr_##kind_ *)field == d->default_value;
       HLO_ENUMS(CASE)
 #undef CASE
-    default: return false;
+    default:
+      return false;
   }
 }
 
 static void print_one(strbuf *out, const hlo_attr_desc *d, const void *field) {
   switch (d->kind) {
-    case HLO_ATTR_KIND_dot_dnums: print_dot_dnums(out, field); return;
-    case HLO_ATTR_KIND_gather_dnums: print_gather_dnums(out, field); return;
-    case HLO_ATTR_KIND_scatter_dnums: print_scatter_dnums(out, field); return;
-    default: break;
+    case HLO_ATTR_KIND_dot_dnums:
+      print_dot_dnums(out, field);
+      return;
+    case HLO_ATTR_KIND_gather_dnums:
+      print_gather_dnums(out, field);
+      return;
+    case HLO_ATTR_KIND_scatter_dnums:
+      print_scatter_dnums(out, field);
+      return;
+    default:
+      break;
   }
   if (!d->text_key[0]) return;  // stands between the parentheses
   if (!d->required && is_default(d, field)) return;

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // HLO text: what print*.c and parse*.c share. The syntax is XLA's; the extensions, for what XLA cannot say:
 //
-//   s8[4]{0}!quant(f32,-128:127,axis=0,{0.5:0,0.25:3})   quantized shapes: expressed type, storage range, axis (left out
+//   s8[4]{0}!quant(f32,-128:127,axis=0,{0.5:0,0.25:3})   quantized shapes: expressed type, storage range, axis (left
+//   out
 //                                                        when per tensor), scale:zero_point for each slice
 //   f32[?,<=8]{1,0}                                      a dynamic dimension without, with a bound (XLA's own)
 //   constant(splat 1.5)       all elements equal          constant({})   no elements, whatever the rank
 //   nan(0x200001), -nan       NaNs with their mantissa bits
 //   value=f32[2]{0} {1, 2}    a literal among the attributes (check-expect-eq-const)
 //   kind=kInPlace             fusion into an operand's own buffer
-//   output_to_operand_aliasing={{0}: (1, {})}   indices are leaf numbers; {}: none
+//   output_to_operand_aliasing={{0}: (1, {})}            numbers of leaves; {} is 0 for a result, the whole (-1) for an
+//                                                        operand
 //   mhlo_attributes={"name"="string", "other"=mlir"#dialect.attr<1>"}    custom calls
 //   known_trip_count=5 (while), composite_name="..." and such: attributes of XLA's backend_config, in the open
 //   all-to-all: split_dimension=0, concat_dimension=1, split_count=2 (XLA's dimensions={0} is read, too)
@@ -22,18 +24,18 @@
 
 enum { HLO_TEXT_MAX_RANK = 256, HLO_TEXT_MAX_NESTING = 64 };
 
-// --- printing ---------------------------------------------------------------------------------------------------------
+// --- printing -------------------------------------------------------------------------------------------------------
 
 void hlo_text_print_string(strbuf *out, strv s);  // quoted, C escapes
 // ", key=value" for each attribute that is not its default.
 void hlo_text_print_attrs(strbuf *out, const hlo_instr *i);
 
-// --- enumerations whose text differs from StableHLO's -----------------------------------------------------------------
+// --- enumerations whose text differs from StableHLO's ---------------------------------------------------------------
 
 void hlo_text_print_enum(strbuf *out, hlo_attr_kind kind, int value);
 bool hlo_text_parse_enum(hlo_attr_kind kind, strv text, int *out);
 
-// --- parsing ----------------------------------------------------------------------------------------------------------
+// --- parsing --------------------------------------------------------------------------------------------------------
 
 // The parse functions skip leading blanks and comments, return false after reporting an error, and leave p->at
 // anywhere then: the caller goes on at the next line.
@@ -44,10 +46,10 @@ typedef struct hlo_parser {
   const char *line_mark;  // a place whose line number is known, for counting on from there
   int32_t line_of_mark;
   diag_sink *sink;
-  int n_unimplemented;    // errors that say that we lack something, rather than that the text is wrong
+  int n_unimplemented;  // errors that say that we lack something, rather than that the text is wrong
   hlo_module *module;
-  strmap computations;    // text name -> hlo_text_computation
-  strmap scope;           // text name -> hlo_instr of this computation, or the parser itself for a broken one
+  strmap computations;  // text name -> hlo_text_computation
+  strmap scope;         // text name -> hlo_instr of this computation, or the parser itself for a broken one
 } hlo_parser;
 
 // What the attributes of one instruction are collected in.
@@ -55,9 +57,9 @@ typedef struct hlo_text_instr {
   hlo_op op;
   const hlo_shape *shape;
   void *attrs;
-  uint64_t seen;                     // bit per descriptor
-  hlo_computation *called[2];        // by the keys that name one
-  bool split_by_group;               // all-to-all: split_count is the size of a group
+  uint64_t seen;                       // bit per descriptor
+  hlo_computation *called[2];          // by the keys that name one
+  bool split_by_group;                 // all-to-all: split_count is the size of a group
   VEC(hlo_computation *) called_list;  // branch_computations, called_computations (heap)
   const loc *loc;
 } hlo_text_instr;
@@ -65,20 +67,22 @@ typedef struct hlo_text_instr {
 bool hlo_parse_fail(hlo_parser *p, const char *at, const char *format, ...) LEMNOS_PRINTF(3, 4);  // always false
 const loc *hlo_parse_loc(hlo_parser *p, const char *at);
 void hlo_parse_skip_blanks(hlo_parser *p);
-static inline const char *hlo_parse_place(hlo_parser *p) { return hlo_parse_skip_blanks(p), p->at; }  // of what comes next
+static inline const char *hlo_parse_place(hlo_parser *p) {
+  return hlo_parse_skip_blanks(p), p->at;
+}  // of what comes next
 bool hlo_parse_peek(hlo_parser *p, char c);
 bool hlo_parse_accept(hlo_parser *p, char c);
 bool hlo_parse_accept_word(hlo_parser *p, const char *word);  // a whole word
 bool hlo_parse_expect(hlo_parser *p, char c, const char *what);
-strv hlo_parse_word(hlo_parser *p);                           // letters, digits, _ . -; may be empty
-strv hlo_parse_raw(hlo_parser *p);                            // up to , } ) or a blank; may be empty
+strv hlo_parse_word(hlo_parser *p);  // letters, digits, _ . -; may be empty
+strv hlo_parse_raw(hlo_parser *p);   // up to , } ) or a blank; may be empty
 bool hlo_parse_int(hlo_parser *p, int64_t *out);
-bool hlo_parse_string(hlo_parser *p, strv *out);              // quoted
-bool hlo_parse_ints(hlo_parser *p, hlo_i64s *out);            // {1,2,3}
-bool hlo_parse_skip_value(hlo_parser *p);                     // any attribute value, brackets balanced
+bool hlo_parse_string(hlo_parser *p, strv *out);    // quoted
+bool hlo_parse_ints(hlo_parser *p, hlo_i64s *out);  // {1,2,3}
+bool hlo_parse_skip_value(hlo_parser *p);           // any attribute value, brackets balanced
 bool hlo_parse_shape(hlo_parser *p, const hlo_shape **out);
 bool hlo_parse_literal(hlo_parser *p, const hlo_shape *shape, const hlo_literal **out);
-hlo_computation *hlo_parse_computation_ref(hlo_parser *p);    // NULL after an error
+hlo_computation *hlo_parse_computation_ref(hlo_parser *p);  // NULL after an error
 // key has been read, and '='; consumes the value.
 bool hlo_parse_attr(hlo_parser *p, hlo_text_instr *i, strv key, const char *key_at);
 

@@ -85,8 +85,8 @@ START_TEST(deep_clone_of_attrs) {
 END_TEST
 
 static hlo_instr *leaf(hlo_computation *c, strv name) {
-  return hlo_instr_create(c, NULL, HLO_OP_CREATE_TOKEN, hlo_shape_token(c->module->shapes), 0, NULL, 0, NULL, NULL, NULL,
-                          name);
+  return hlo_instr_create(c, NULL, HLO_OP_CREATE_TOKEN, hlo_shape_token(c->module->shapes), 0, NULL, 0, NULL, NULL,
+                          NULL, name);
 }
 
 START_TEST(names) {
@@ -143,8 +143,8 @@ START_TEST(random_edits) {
         hlo_instr *operands[5];
         int k = n ? BELOW(6) : 0;
         for (int i = 0; i < k; i++) operands[i] = all[BELOW(n)];
-        all[n++] = hlo_instr_create(c, x, HLO_OP_AFTER_ALL, hlo_shape_token(m->shapes), k, operands, 0, NULL, NULL, NULL,
-                                    (strv){0});
+        all[n++] = hlo_instr_create(c, x, HLO_OP_AFTER_ALL, hlo_shape_token(m->shapes), k, operands, 0, NULL, NULL,
+                                    NULL, (strv){0});
       } else if (what == 1 && x->n_operands) {
         hlo_instr_set_operand(x, BELOW(x->n_operands), y);
       } else if (what == 2) {
@@ -179,11 +179,11 @@ START_TEST(many_uses) {
     hlo_instr_create(c, NULL, HLO_OP_AFTER_ALL, x->shape, 1, &x, 0, NULL, NULL, NULL, (strv){0});
   ck_assert_int_eq(x->n_uses, N);
   HLO_FOR_EACH(i, c)
-    if (i->n_operands) hlo_instr_set_operand(i, 0, y);
+  if (i->n_operands) hlo_instr_set_operand(i, 0, y);
   ck_assert(x->n_uses == 0 && y->n_uses == N);
   hlo_instr_replace_uses(y, x);
   HLO_FOR_EACH_SAFE(i, c)
-    if (i->n_operands) hlo_instr_remove(i);
+  if (i->n_operands) hlo_instr_remove(i);
   ck_assert(x->n_uses == 0 && c->last == y);
   arena_destroy(a);
 }

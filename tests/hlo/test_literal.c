@@ -35,9 +35,9 @@ START_TEST(access) {
   static const struct {
     hlo_dtype t;
     int64_t in, out;
-  } wraps[] = {{HLO_S2, 2, -2}, {HLO_S2, -3, 1}, {HLO_S4, 9, -7}, {HLO_S4, -9, 7},        {HLO_U2, 5, 1},
-               {HLO_U4, -1, 15}, {HLO_S8, 200, -56}, {HLO_U8, -1, 255}, {HLO_S16, 40000, -25536},
-               {HLO_PRED, 5, 1}, {HLO_U64, -1, -1}};
+  } wraps[] = {{HLO_S2, 2, -2},          {HLO_S2, -3, 1},  {HLO_S4, 9, -7},    {HLO_S4, -9, 7},
+               {HLO_U2, 5, 1},           {HLO_U4, -1, 15}, {HLO_S8, 200, -56}, {HLO_U8, -1, 255},
+               {HLO_S16, 40000, -25536}, {HLO_PRED, 5, 1}, {HLO_U64, -1, -1}};
   for (size_t k = 0; k < sizeof wraps / sizeof wraps[0]; k++) {
     hlo_element_set_i64(wraps[k].t, room, 0, wraps[k].in);
     ck_assert_int_eq(hlo_element_get_i64(wraps[k].t, room, 0), wraps[k].out);
@@ -46,10 +46,19 @@ START_TEST(access) {
     hlo_dtype t;
     double in;
     int64_t out;
-  } saturates[] = {{HLO_S8, 1e9, 127}, {HLO_S8, -128.9, -128}, {HLO_S8, -1.9, -1}, {HLO_U8, -3, 0},
-                   {HLO_U8, 255.9, 255}, {HLO_S64, 1e300, INT64_MAX}, {HLO_S64, -1e300, INT64_MIN},
-                   {HLO_U64, 1e300, -1}, {HLO_U64, 18446744073709549568.0, -2048}, {HLO_S4, 7.9, 7},
-                   {HLO_S2, -5, -2}, {HLO_U4, INFINITY, 15}, {HLO_S32, NAN, 0}};
+  } saturates[] = {{HLO_S8, 1e9, 127},
+                   {HLO_S8, -128.9, -128},
+                   {HLO_S8, -1.9, -1},
+                   {HLO_U8, -3, 0},
+                   {HLO_U8, 255.9, 255},
+                   {HLO_S64, 1e300, INT64_MAX},
+                   {HLO_S64, -1e300, INT64_MIN},
+                   {HLO_U64, 1e300, -1},
+                   {HLO_U64, 18446744073709549568.0, -2048},
+                   {HLO_S4, 7.9, 7},
+                   {HLO_S2, -5, -2},
+                   {HLO_U4, INFINITY, 15},
+                   {HLO_S32, NAN, 0}};
   for (size_t k = 0; k < sizeof saturates / sizeof saturates[0]; k++) {
     hlo_element_set_f64(saturates[k].t, room, 0, 0, saturates[k].in);
     ck_assert_int_eq(hlo_element_get_i64(saturates[k].t, room, 0), saturates[k].out);
@@ -127,10 +136,24 @@ START_TEST(refused_elements) {
   static const struct {
     hlo_dtype t;
     const char *text;
-  } cases[] = {{HLO_S4, "8"}, {HLO_U2, "4"}, {HLO_U8, "-1"}, {HLO_S64, "9223372036854775808"}, {HLO_PRED, "2"},
-               {HLO_F32, "x"}, {HLO_F32, ""}, {HLO_F32, "nan(0x0)"}, {HLO_F32, "nan(0x800000)"}, {HLO_F32, "nan(0x"},
-               {HLO_F32, "nanx"}, {HLO_F4E2M1FN, "nan"}, {HLO_F8E4M3FN, "nan(0x1)"}, {HLO_C64, "1"}, {HLO_C64, "(1)"},
-               {HLO_C64, "(1, x)"}, {HLO_S32, "1.5"}, {HLO_S32, ""}};
+  } cases[] = {{HLO_S4, "8"},
+               {HLO_U2, "4"},
+               {HLO_U8, "-1"},
+               {HLO_S64, "9223372036854775808"},
+               {HLO_PRED, "2"},
+               {HLO_F32, "x"},
+               {HLO_F32, ""},
+               {HLO_F32, "nan(0x0)"},
+               {HLO_F32, "nan(0x800000)"},
+               {HLO_F32, "nan(0x"},
+               {HLO_F32, "nanx"},
+               {HLO_F4E2M1FN, "nan"},
+               {HLO_F8E4M3FN, "nan(0x1)"},
+               {HLO_C64, "1"},
+               {HLO_C64, "(1)"},
+               {HLO_C64, "(1, x)"},
+               {HLO_S32, "1.5"},
+               {HLO_S32, ""}};
   for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
     int64_t room[2];
     ck_assert_msg(!hlo_element_parse(cases[k].t, strv_from_cstr(cases[k].text), room, 0), "%s", cases[k].text);

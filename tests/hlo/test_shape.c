@@ -114,8 +114,9 @@ START_TEST(sizes_and_leaves) {
   const hlo_shape *leaves[] = {scalar, s, token, s};
   for (int i = 0; i < 4; i++) ck_assert_ptr_eq(hlo_shape_leaf(tuple, i), leaves[i]);
   ck_assert_ptr_null(hlo_shape_leaf(tuple, 4));
-  check_print(tuple, "(s4[], (c64[2,3]{1,0}, token[]), (), c64[2,3]{1,0})",
-              "tuple<tensor<i4>, tuple<tensor<2x3xcomplex<f32>>, !stablehlo.token>, tuple<>, tensor<2x3xcomplex<f32>>>");
+  check_print(
+      tuple, "(s4[], (c64[2,3]{1,0}, token[]), (), c64[2,3]{1,0})",
+      "tuple<tensor<i4>, tuple<tensor<2x3xcomplex<f32>>, !stablehlo.token>, tuple<>, tensor<2x3xcomplex<f32>>>");
   ck_assert_int_eq(hlo_shape_bytes(tuple), -1);
   arena_destroy(a);
 }

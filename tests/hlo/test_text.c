@@ -85,15 +85,17 @@ START_TEST(canonical_control) {
       "  %init = (s32[], f32[2]{0}) tuple(%arg1, %reduce)\n"
       "  %loop = (s32[], f32[2]{0}) while(%init), known_trip_count=10, condition=%cond, body=%body\n"
       "  %yes = pred[] constant(true)\n"
-      "  %either = (s32[], f32[2]{0}) conditional(%yes, %loop, %init), true_computation=%body, false_computation=%body\n"
-      "  %one_of = (s32[], f32[2]{0}) conditional(%arg1, %loop, %init, %loop), branch_computations={%body, %body, %body}\n"
+      "  %either = (s32[], f32[2]{0}) conditional(%yes, %loop, %init), true_computation=%body, "
+      "false_computation=%body\n"
+      "  %one_of = (s32[], f32[2]{0}) conditional(%arg1, %loop, %init, %loop), branch_computations={%body, %body, "
+      "%body}\n"
       "  %pool = f32[2,3]{1,0} reduce-window(%arg0, %zero), window={size=2x3 stride=1x2 pad=1_0x-1_2 lhs_dilate=1x2 "
       "rhs_dilate=2x1}, to_apply=%sum\n"
       "  %back = f32[2,3]{1,0} select-and-scatter(%arg0, %pool, %zero), window={size=1x1}, select=%ge, scatter=%sum\n"
       "  %ordered = f32[2,3]{1,0} sort(%back), dimensions={1}, is_stable=true, to_apply=%ge\n"
       "  %all = f32[2,3]{1,0} all-reduce(%ordered), replica_groups={{0,1},{2}}, channel_id=1, to_apply=%sum\n"
       "  %called = f32[2,3]{1,0} custom-call(%all), custom_call_target=\"a \\\"b\\\"\\n\", "
-      "output_to_operand_aliasing={{0}: (0, {}), {}: (1, {2})}, mhlo_attributes={\"backend_config\"=\"x\", "
+      "output_to_operand_aliasing={{0}: (0, {}), {3}: (1, {2})}, mhlo_attributes={\"backend_config\"=\"x\", "
       "\"mhlo.y\"=mlir\"{a = 1 : i32}\"}, called_computations={%sum, %ge}\n"
       "  %pair = (s32[], f32[]) tuple(%arg1, %zero)\n"
       "  ROOT %out = (f32[2,3]{1,0}, (s32[], f32[])) tuple(%called, %pair)\n"
@@ -160,7 +162,8 @@ START_TEST(foreign_spellings) {
       "  %g = f32[8,4]{1,0} all-gather(f32[8,4]{1,0} %p0), replica_groups=[2,2]<=[2,2]T(1,0), dimensions={0}\n"
       "  %a = f32[8,4]{1,0} all-to-all(%g), replica_groups={{0,1}}, dimensions={1}\n"
       "  %cc = f32[8,4]{1,0} custom-call(%a, /*index=1*/%c), custom_call_target=\"t\", "
-      "operand_layout_constraints={f32[8,4]{1,0}, f32[]}, api_version=API_VERSION_TYPED_FFI, backend_config={\"n\": [1]}\n"
+      "operand_layout_constraints={f32[8,4]{1,0}, f32[]}, api_version=API_VERSION_TYPED_FFI, backend_config={\"n\": "
+      "[1]}\n"
       "  ROOT %reduce.1 = f32[8]{0} reduce(f32[8,4]{1,0} %cc, f32[] %c), dimensions={1}, to_apply=%region_0.1, "
       "backend_config={\"outer_dimension_partitions\":[\"2\"]}\n"
       "}, execution_thread=\"main\"\n",
@@ -177,7 +180,8 @@ START_TEST(foreign_spellings) {
       "  %c = f32[] constant(-inf)\n"
       "  %k = pred[2]{0} constant({true, false})\n"
       "  %g = f32[8,4]{1,0} all-gather(%p0.1), dimensions={0}, replica_groups={{0,2},{1,3}}\n"
-      "  %a = f32[8,4]{1,0} all-to-all(%g), split_dimension=1, concat_dimension=1, split_count=2, replica_groups={{0,1}}\n"
+      "  %a = f32[8,4]{1,0} all-to-all(%g), split_dimension=1, concat_dimension=1, split_count=2, "
+      "replica_groups={{0,1}}\n"
       "  %cc = f32[8,4]{1,0} custom-call(%a, %c), custom_call_target=\"t\", api_version=4, "
       "mhlo_attributes={\"backend_config\"=\"{\\\"n\\\": [1]}\"}\n"
       "  ROOT %reduce.1 = f32[8]{0} reduce(%cc, %c), dimensions={1}, to_apply=%region_0.1\n"
@@ -189,7 +193,8 @@ START_TEST(locations) {
   arena *a = arena_create();
   const char *text =
       "HloModule m, entry_computation_layout={()->f32[]}\n\nENTRY %e () -> f32[] {\n"
-      "  %c = f32[] constant(1), metadata={op_name=\"jit(f)/one\" source_file=\"m.mlir\" source_line=3 source_column=7}\n"
+      "  %c = f32[] constant(1), metadata={op_name=\"jit(f)/one\" source_file=\"m.mlir\" source_line=3 "
+      "source_column=7}\n"
       "  ROOT %d = f32[] negate(%c), metadata={source_file=\"m.mlir\" source_line=4}\n}\n";
   hlo_module *m = parse(a, text);
   ck_assert_str_eq(print(a, m, true), text);
@@ -247,10 +252,11 @@ START_TEST(bad_lines) {
   };
   for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
     arena *a = arena_create();
-    char *text = arena_printf(a,
-                              "HloModule m\nENTRY %%e {\n  %%x = f32[2,3]{1,0} parameter(0)\n  %%s = f32[] parameter(1)\n"
-                              "  %s\n  %%z = f32[2,3]{1,0} negate(%%x)\n}\n",
-                              cases[k].line);
+    char *text =
+        arena_printf(a,
+                     "HloModule m\nENTRY %%e {\n  %%x = f32[2,3]{1,0} parameter(0)\n  %%s = f32[] parameter(1)\n"
+                     "  %s\n  %%z = f32[2,3]{1,0} negate(%%x)\n}\n",
+                     cases[k].line);
     diag_sink sink;
     diag_sink_init(&sink, a);
     hlo_module *m = NULL;
@@ -280,15 +286,24 @@ START_TEST(several_errors) {
   lemnos_status_free(status);
   strbuf out = {0};
   diag_print(&sink, &out);
-  ck_assert_msg(sink.n_errors == 4, "%s", out.data);  // q, wrong, g, no closing brace; what uses a broken instruction is silent
+  ck_assert_msg(sink.n_errors == 4, "%s",
+                out.data);  // q, wrong, g, no closing brace; what uses a broken instruction is silent
   static const int lines[] = {3, 7, 10, 6};
   for (int k = 0; k < 4; k++) ck_assert_int_eq(sink.items[k].loc->line, lines[k]);
   ck_assert_msg(strstr(out.data, "t.hlo:3:8: error: unknown element type 'q'\n"), "%s", out.data);
   strbuf_deinit(&out);
   diag_sink_deinit(&sink);
-  static const char *const whole[] = {"", "HloModule", "HloModule m", "HloModule m, a", "HloModule m\nENTRY", "HloModule m\n}",
-                                      "HloModule m\nENTRY e {}", "HloModule m\n\n$$$$", "HloModule m\ne {\n%",
-                                      "HloModule m, input_output_alias={ {0}: (9, {}) }\nENTRY e {\n c = f32[] constant(1)\n}"};
+  static const char *const whole[] = {
+      "",
+      "HloModule",
+      "HloModule m",
+      "HloModule m, a",
+      "HloModule m\nENTRY",
+      "HloModule m\n}",
+      "HloModule m\nENTRY e {}",
+      "HloModule m\n\n$$$$",
+      "HloModule m\ne {\n%",
+      "HloModule m, input_output_alias={ {0}: (9, {}) }\nENTRY e {\n c = f32[] constant(1)\n}"};
   for (size_t k = 0; k < sizeof whole / sizeof whole[0]; k++) {
     status = hlo_parse(a, STRV("t.hlo"), strv_from_cstr(whole[k]), NULL, &m);
     ck_assert_msg(status != NULL, "'%s' was accepted", whole[k]);
@@ -298,7 +313,7 @@ START_TEST(several_errors) {
 }
 END_TEST
 
-// --- random instructions ----------------------------------------------------------------------------------------------
+// --- random instructions --------------------------------------------------------------------------------------------
 
 typedef struct maker {
   arena *arena;
@@ -306,9 +321,15 @@ typedef struct maker {
   uint64_t state;
 } maker;
 
-static uint64_t next(maker *r) { return r->state = hash_u64(r->state, 77); }
-static int64_t below(maker *r, int64_t n) { return (int64_t)(next(r) % (uint64_t)n); }
-static int64_t number(maker *r) { return below(r, 5) ? below(r, 20) : (int64_t)next(r) >> below(r, 60); }
+static uint64_t next(maker *r) {
+  return r->state = hash_u64(r->state, 77);
+}
+static int64_t below(maker *r, int64_t n) {
+  return (int64_t)(next(r) % (uint64_t)n);
+}
+static int64_t number(maker *r) {
+  return below(r, 5) ? below(r, 20) : (int64_t)next(r) >> below(r, 60);
+}
 
 static hlo_i64s ints(maker *r) {
   int n = (int)below(r, 4);
@@ -351,8 +372,13 @@ static const hlo_shape *random_array(maker *r, bool is_static) {
   if (!is_static && below(r, 2)) s.layout = layout;
   double scales[4] = {0.1, 1e-300, 3, 0.007812500001};
   int64_t zeros[4] = {0, -128, 5, 1};
-  hlo_quant q = {.expressed = HLO_F32, .storage_min = -7, .storage_max = 100, .axis = -1, .n_scales = 1,
-                 .scales = scales, .zero_points = zeros};
+  hlo_quant q = {.expressed = HLO_F32,
+                 .storage_min = -7,
+                 .storage_max = 100,
+                 .axis = -1,
+                 .n_scales = 1,
+                 .scales = scales,
+                 .zero_points = zeros};
   if (s.rank && dims[0] > 0 && below(r, 2)) q.axis = 0, q.n_scales = (int32_t)dims[0];
   if (!is_static && hlo_dtype_is_integer(s.dtype) && below(r, 2)) s.quant = &q;
   return hlo_shape_intern(r->module->shapes, &s);
@@ -396,8 +422,8 @@ static void random_lists(maker *r, hlo_attr_kind kind, void *field) {
   if (kind == HLO_ATTR_KIND_window) {
     hlo_window_dim *d = ARENA_ARRAY(r->arena, hlo_window_dim, n);
     for (int i = 0; i < n; i++)
-      d[i] = (hlo_window_dim){number(r), 1 + below(r, 2), number(r), below(r, 2), 1 + below(r, 2), 1 + below(r, 2),
-                              below(r, 2) != 0};
+      d[i] = (hlo_window_dim){number(r),       1 + below(r, 2), number(r),       below(r, 2),
+                              1 + below(r, 2), 1 + below(r, 2), below(r, 2) != 0};
     *(hlo_window *)field = (hlo_window){d, n};
   } else if (kind == HLO_ATTR_KIND_padding) {
     hlo_padding_dim *d = ARENA_ARRAY(r->arena, hlo_padding_dim, n);
@@ -463,7 +489,7 @@ static void random_attr(maker *r, const hlo_attr_desc *d, void *field) {
       *(hlo_i64s *)field = ints(r);
       if (!strcmp(d->text_key, "output_to_operand_aliasing")) {
         int64_t *x = ARENA_ARRAY(r->arena, int64_t, 6);
-        for (int i = 0; i < 6; i++) x[i] = below(r, 4) - (i % 3 != 1);
+        for (int i = 0; i < 6; i++) x[i] = below(r, 4) - (i % 3 == 2);
         *(hlo_i64s *)field = (hlo_i64s){x, below(r, 2) ? 6 : 0};
       }
       break;
@@ -492,7 +518,8 @@ static hlo_instr *random_instr(maker *r, hlo_computation *c, hlo_op op, hlo_comp
   const hlo_attr_list_info *list = &hlo_attr_list_table[info->attrs];
   char *attrs = hlo_attrs_create(r->arena, (hlo_attr_list)info->attrs);
   for (int i = 0; i < list->n; i++) random_attr(r, &list->descs[i], attrs + list->descs[i].offset);
-  const hlo_shape *shape = op == HLO_OP_CONSTANT ? ((hlo_attrs_constant *)(void *)attrs)->value->shape : random_shape(r, 0);
+  const hlo_shape *shape =
+      op == HLO_OP_CONSTANT ? ((hlo_attrs_constant *)(void *)attrs)->value->shape : random_shape(r, 0);
   int n_called = info->n_called < 0 ? (int)below(r, 4) : info->n_called;
   return hlo_instr_create(c, NULL, op, shape, n, operands, n_called, called, attrs, NULL, string(r));
 }
@@ -540,7 +567,8 @@ START_TEST(damaged) {
   static const char base[] =
       "HloModule m, input_output_alias={ {0}: (0, {}, may-alias) }\n%f (a: f32[]) -> f32[] {\n  ROOT %a = f32[] "
       "parameter(0)\n}\nENTRY %e (x: f32[2,3]) -> f32[2,3] {\n  %x = f32[2,3]{1,0} parameter(0)\n  %c = c64[1,2]{1,0} "
-      "constant({ {(1, nan(0x1)), (2, -inf)} })\n  %w = f32[2,3]{1,0} convolution(%x, %x), window={size=3x3 pad=1_1x0_2}, "
+      "constant({ {(1, nan(0x1)), (2, -inf)} })\n  %w = f32[2,3]{1,0} convolution(%x, %x), window={size=3x3 "
+      "pad=1_1x0_2}, "
       "dim_labels=b01f_01io->b01f, metadata={op_name=\"a\\n\" source_line=3}\n  %g = f32[2,3]{1,0} all-gather(%x), "
       "replica_groups=[2,4]<=[4,2]T(1,0), dimensions={0}\n  %q = s8[2,3]{1,0}!quant(f32,-128:127,axis=0,{0.5:3,1:0}) "
       "uniform-quantize(%x)\n  ROOT %s = f32[1,3]{1,0} slice(%x), slice={[0:1:1], [0:3]}\n}\n";
@@ -552,9 +580,15 @@ START_TEST(damaged) {
     for (int64_t edits = 1 + below(&r, 3); edits; edits--) {
       size_t at = (size_t)below(&r, (int64_t)len);
       switch (below(&r, 3)) {
-        case 0: text[at] = "{}()[],=%-0<\"!?\n"[below(&r, 16)]; break;
-        case 1: memmove(text + at, text + at + 1, len - at - 1), len--; break;
-        default: len = below(&r, 8) ? len : at + 1; break;
+        case 0:
+          text[at] = "{}()[],=%-0<\"!?\n"[below(&r, 16)];
+          break;
+        case 1:
+          memmove(text + at, text + at + 1, len - at - 1), len--;
+          break;
+        default:
+          len = below(&r, 8) ? len : at + 1;
+          break;
       }
     }
     arena *a = arena_create();
