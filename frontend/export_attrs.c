@@ -318,9 +318,13 @@ static void put_padding(strbuf *out, bool *first, const hlo_padding *p) {
 }
 
 static void put_channel(strbuf *out, bool *first, int64_t id, int64_t type) {
-  if (!id) return;
   export_key(out, first, "channel_handle");
   strbuf_printf(out, "#stablehlo.channel_handle<handle = %lld, type = %lld>", (long long)id, (long long)type);
+}
+
+// Collectives have a channel only across devices.
+static void put_group_channel(strbuf *out, bool *first, int64_t id, int64_t type) {
+  if (id) put_channel(out, first, id, type);
 }
 
 static void put_custom_call(strbuf *out, bool *first, const hlo_attrs_custom_call *a) {
@@ -393,12 +397,12 @@ static void put_special(strbuf *out, const hlo_instr *i, bool *first) {
     case HLO_ATTR_LIST_send_recv:
       put_channel(out, first, HLO_ATTRS(i, send_recv)->channel_id, HLO_ATTRS(i, send_recv)->channel_type);
       break;
-    case HLO_ATTR_LIST_all_gather: put_channel(out, first, HLO_ATTRS(i, all_gather)->channel_id, 1); break;
-    case HLO_ATTR_LIST_all_reduce: put_channel(out, first, HLO_ATTRS(i, all_reduce)->channel_id, 1); break;
-    case HLO_ATTR_LIST_reduce_scatter: put_channel(out, first, HLO_ATTRS(i, reduce_scatter)->channel_id, 1); break;
-    case HLO_ATTR_LIST_all_to_all: put_channel(out, first, HLO_ATTRS(i, all_to_all)->channel_id, 1); break;
-    case HLO_ATTR_LIST_collective_broadcast: put_channel(out, first, HLO_ATTRS(i, collective_broadcast)->channel_id, 1); break;
-    case HLO_ATTR_LIST_collective_permute: put_channel(out, first, HLO_ATTRS(i, collective_permute)->channel_id, 1); break;
+    case HLO_ATTR_LIST_all_gather: put_group_channel(out, first, HLO_ATTRS(i, all_gather)->channel_id, 1); break;
+    case HLO_ATTR_LIST_all_reduce: put_group_channel(out, first, HLO_ATTRS(i, all_reduce)->channel_id, 1); break;
+    case HLO_ATTR_LIST_reduce_scatter: put_group_channel(out, first, HLO_ATTRS(i, reduce_scatter)->channel_id, 1); break;
+    case HLO_ATTR_LIST_all_to_all: put_group_channel(out, first, HLO_ATTRS(i, all_to_all)->channel_id, 1); break;
+    case HLO_ATTR_LIST_collective_broadcast: put_group_channel(out, first, HLO_ATTRS(i, collective_broadcast)->channel_id, 1); break;
+    case HLO_ATTR_LIST_collective_permute: put_group_channel(out, first, HLO_ATTRS(i, collective_permute)->channel_id, 1); break;
     case HLO_ATTR_LIST_scan: {
       long long carries = HLO_ATTRS(i, scan)->n_carries, inputs = i->n_operands - carries;
       export_key(out, first, "operandSegmentSizes");

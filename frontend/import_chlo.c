@@ -1,46 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Import: CHLO forms that HLO does not keep. Broadcasting binary operations get explicit broadcast_in_dim operations,
-// chlo.constant_like becomes a constant. Broadcasting between unknown sizes is refused by name, except that a scalar
-// can be broadcast to anything.
+// chlo.constant_like becomes a constant. Where sizes are unknown, the result's are computed at run time and
+// dynamic_broadcast_in_dim takes them.
 #include "frontend/import_internal.h"
 
 // --- broadcasting ----------------------------------------------------------------------------------------------------
-
-// The sizes of x as an s32 vector.
-static hlo_instr *sizes_of(import_ctx *c, import_scope *s, hlo_instr *x, const loc *l) {
-  int rank = x->shape->rank;
-  hlo_instr **parts = ARENA_ARRAY(c->arena, hlo_instr *, rank);
-  int64_t one = 1, n = rank;
-  const hlo_shape *scalar = hlo_shape_array(c->module->shapes, HLO_S32, 0, NULL);
-  const hlo_shape *single = hlo_shape_array(c->module->shapes, HLO_S32, 1, &one);
-  for (int i = 0; i < rank; i++) {
-    hlo_builder b = import_builder(s, l);
-    hlo_instr *size;
-    if (x->shape->dims[i] != HLO_DYNAMIC) {
-      size = hlo_build_scalar_i64(&b, HLO_S32, x->shape->dims[i]);
-    } else {
-      hlo_attrs_dimension *a = hlo_attrs_create(c->arena, HLO_ATTR_LIST_dimension);
-      a->dimension = i;
-      size = import_emit(c, s, HLO_OP_GET_DIMENSION_SIZE, scalar, 1, &x, 0, NULL, a, l);
-    }
-    if (!size || !(parts[i] = import_emit(c, s, HLO_OP_RESHAPE, single, 1, &size, 0, NULL, NULL, l))) return NULL;
-  }
-  hlo_attrs_concatenate *a = hlo_attrs_create(c->arena, HLO_ATTR_LIST_concatenate);
-  return import_emit(c, s, HLO_OP_CONCATENATE, hlo_shape_array(c->module->shapes, HLO_S32, 1, &n), rank, parts, 0, NULL, a, l);
-}
-
-hlo_instr *import_broadcast_like(import_ctx *c, import_scope *s, hlo_instr *scalar, hlo_instr *like, const loc *l) {
-  const hlo_shape *shape = hlo_shape_with_dtype(c->module->shapes, like->shape, scalar->shape->dtype);
-  if (shape == scalar->shape) return scalar;
-  if (hlo_shape_is_static(shape)) {
-    void *attrs = hlo_attrs_create(c->arena, HLO_ATTR_LIST_broadcast);
-    return import_emit(c, s, HLO_OP_BROADCAST_IN_DIM, shape, 1, &scalar, 0, NULL, attrs, l);
-  }
-  hlo_instr *operands[2] = {scalar, sizes_of(c, s, like, l)};
-  if (!operands[1]) return NULL;
-  void *attrs = hlo_attrs_create(c->arena, HLO_ATTR_LIST_dynamic_broadcast);
-  return import_emit(c, s, HLO_OP_DYNAMIC_BROADCAST_IN_DIM, shape, 2, operands, 0, NULL, attrs, l);
-}
 
 // x broadcast to dims of `rank`; its dimension i becomes map[i].
 static hlo_instr *broadcast_to(import_ctx *c, import_scope *s, hlo_instr *x, int rank, const int64_t *dims, const int64_t *map,
@@ -53,17 +17,79 @@ static hlo_instr *broadcast_to(import_ctx *c, import_scope *s, hlo_instr *x, int
   return import_emit(c, s, HLO_OP_BROADCAST_IN_DIM, shape, 1, &x, 0, NULL, a, l);
 }
 
-static bool dynamic_operands(import_ctx *c, import_scope *s, const mlir_op *op, hlo_instr **operands, int n) {
-  int like = -1;
+// The size of dimension d of x as an s32 scalar.
+static hlo_instr *size_of(import_ctx *c, import_scope *s, hlo_instr *x, int d, const loc *l) {
+  hlo_builder b = import_builder(s, l);
+  if (x->shape->dims[d] != HLO_DYNAMIC) return hlo_build_scalar_i64(&b, HLO_S32, x->shape->dims[d]);
+  hlo_attrs_dimension *a = hlo_attrs_create(c->arena, HLO_ATTR_LIST_dimension);
+  a->dimension = d;
+  return import_emit(c, s, HLO_OP_GET_DIMENSION_SIZE, hlo_shape_array(c->module->shapes, HLO_S32, 0, NULL), 1, &x, 0, NULL, a, l);
+}
+
+static hlo_instr *vector_of(import_ctx *c, import_scope *s, hlo_instr **scalars, int64_t n, const loc *l) {
+  int64_t one = 1;
+  const hlo_shape *single = hlo_shape_array(c->module->shapes, HLO_S32, 1, &one);
   for (int i = 0; i < n; i++)
-    if (operands[i]->shape->rank) like = i;
-  for (int i = 0; i < n; i++) {
-    if (operands[i]->shape->rank) {
-      if (!hlo_shape_same_dims(operands[i]->shape, operands[like]->shape) || i != like)
-        return import_refuse(c, op->loc, "'" STRV_FMT "' between operands of unknown sizes is not supported", STRV_ARG(op->name));
-    } else if (like >= 0 && !(operands[i] = import_broadcast_like(c, s, operands[i], operands[like], op->loc))) {
-      return false;
+    if (!scalars[i] || !(scalars[i] = import_emit(c, s, HLO_OP_RESHAPE, single, 1, &scalars[i], 0, NULL, NULL, l))) return NULL;
+  if (!n) {
+    hlo_builder b = import_builder(s, l);
+    const hlo_shape *none = hlo_shape_array(c->module->shapes, HLO_S32, 1, &n);
+    return hlo_build_constant(&b, hlo_literal_splat(c->arena, none, arena_alloc(c->arena, 16)));
+  }
+  hlo_attrs_concatenate *a = hlo_attrs_create(c->arena, HLO_ATTR_LIST_concatenate);
+  return import_emit(c, s, HLO_OP_CONCATENATE, hlo_shape_array(c->module->shapes, HLO_S32, 1, &n), (int)n, scalars, 0, NULL, a, l);
+}
+
+hlo_instr *import_broadcast_like(import_ctx *c, import_scope *s, hlo_instr *scalar, hlo_instr *like, const loc *l) {
+  const hlo_shape *shape = hlo_shape_with_dtype(c->module->shapes, like->shape, scalar->shape->dtype);
+  if (shape == scalar->shape) return scalar;
+  if (hlo_shape_is_static(shape)) {
+    void *attrs = hlo_attrs_create(c->arena, HLO_ATTR_LIST_broadcast);
+    return import_emit(c, s, HLO_OP_BROADCAST_IN_DIM, shape, 1, &scalar, 0, NULL, attrs, l);
+  }
+  hlo_instr **sizes = ARENA_ARRAY(c->arena, hlo_instr *, like->shape->rank);
+  for (int i = 0; i < like->shape->rank; i++) sizes[i] = size_of(c, s, like, i, l);
+  hlo_instr *operands[2] = {scalar, vector_of(c, s, sizes, like->shape->rank, l)};
+  if (!operands[1]) return NULL;
+  void *attrs = hlo_attrs_create(c->arena, HLO_ATTR_LIST_dynamic_broadcast);
+  return import_emit(c, s, HLO_OP_DYNAMIC_BROADCAST_IN_DIM, shape, 2, operands, 0, NULL, attrs, l);
+}
+
+// Result sizes at run time: of two sizes the one that is not 1. maps: operand dimension -> result dimension, `rank` apart.
+static bool dynamic_operands(import_ctx *c, import_scope *s, const mlir_op *op, hlo_instr **operands, int n, int rank,
+                             const int64_t *maps) {
+  const loc *l = op->loc;
+  hlo_instr **sizes = ARENA_ARRAY(c->arena, hlo_instr *, rank);
+  int64_t *dims = ARENA_ARRAY(c->arena, int64_t, rank);  // 1: only ones so far
+  for (int d = 0; d < rank; d++) {
+    hlo_builder b = import_builder(s, l);
+    sizes[d] = NULL;
+    dims[d] = 1;
+    for (int i = 0; i < n; i++) {
+      for (int k = 0; k < operands[i]->shape->rank; k++) {
+        int64_t size = operands[i]->shape->dims[k];
+        if (maps[i * rank + k] != d || size == 1 || (dims[d] != HLO_DYNAMIC && dims[d] != 1)) continue;
+        hlo_instr *own = size_of(c, s, operands[i], k, l);
+        if (!own) return false;
+        if (sizes[d] && size == HLO_DYNAMIC) {
+          hlo_instr *is_one = hlo_build_compare(&b, HLO_COMPARISON_DIRECTION_EQ, sizes[d], hlo_build_scalar_i64(&b, HLO_S32, 1));
+          own = hlo_build_select(&b, is_one, own, sizes[d]);
+        }
+        sizes[d] = own;
+        dims[d] = size;
+      }
     }
+    if (!sizes[d]) sizes[d] = hlo_build_scalar_i64(&b, HLO_S32, 1);
+  }
+  hlo_instr *shape = vector_of(c, s, sizes, rank, l);
+  if (!shape) return false;
+  for (int i = 0; i < n; i++) {
+    hlo_instr *pair[2] = {operands[i], shape};
+    hlo_shape proto = {.dtype = operands[i]->shape->dtype, .rank = rank, .dims = dims, .quant = operands[i]->shape->quant};
+    hlo_attrs_dynamic_broadcast *a = hlo_attrs_create(c->arena, HLO_ATTR_LIST_dynamic_broadcast);
+    a->dimensions = hlo_i64s_copy(c->arena, maps + i * rank, operands[i]->shape->rank);
+    operands[i] = import_emit(c, s, HLO_OP_DYNAMIC_BROADCAST_IN_DIM, hlo_shape_intern(c->module->shapes, &proto), 2, pair, 0, NULL, a, l);
+    if (!operands[i]) return false;
   }
   return true;
 }
@@ -79,7 +105,6 @@ static bool broadcast_operands(import_ctx *c, import_scope *s, const mlir_op *op
     if (operands[i]->shape->rank > rank) rank = operands[i]->shape->rank;
     dynamic |= !hlo_shape_is_static(operands[i]->shape);
   }
-  if (dynamic) return dynamic_operands(c, s, op, operands, n);
   int64_t *dims = ARENA_ARRAY(c->arena, int64_t, rank);
   int64_t *maps = ARENA_ARRAY(c->arena, int64_t, n * rank);
   for (int i = 0; i < rank; i++) dims[i] = 1;
@@ -92,13 +117,14 @@ static bool broadcast_operands(import_ctx *c, import_scope *s, const mlir_op *op
     for (int k = 0; k < x->rank; k++) {
       int64_t to = maps[i * rank + k] = mapped ? given.data[k] : rank - x->rank + k;
       if (to < 0 || to >= rank) return import_fail(c, op->loc, "'" STRV_FMT "': broadcast dimension out of range", STRV_ARG(op->name));
-      if (x->dims[k] == 1) continue;
+      if (x->dims[k] == 1 || dynamic) continue;
       if (dims[to] != 1 && dims[to] != x->dims[k])
         return import_fail(c, op->loc, "'" STRV_FMT "': sizes %lld and %lld cannot be broadcast together",
                            STRV_ARG(op->name), (long long)dims[to], (long long)x->dims[k]);
       dims[to] = x->dims[k];
     }
   }
+  if (dynamic) return dynamic_operands(c, s, op, operands, n, rank, maps);
   for (int i = 0; i < n; i++)
     if (!(operands[i] = broadcast_to(c, s, operands[i], rank, dims, maps + i * rank, op->loc))) return false;
   return true;

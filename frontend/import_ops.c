@@ -146,10 +146,12 @@ static bool wrapped_op(import_ctx *c, import_scope *s, const mlir_op *op, strv t
   return elementwise_or_check(c, s, op, hop, NULL);
 }
 
-static bool is_sharding_mark(strv target) {
+// Marks for partitioners, layout assignment and memory spaces: identities here.
+static bool is_mark(strv target) {
   static const char *const names[] = {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape",
                                       "xla.sdy.FuncResultSharding", "xla.sdy.GlobalToLocalShape",
-                                      "xla.sdy.LocalToGlobalShape"};
+                                      "xla.sdy.LocalToGlobalShape",
+                                      "LayoutConstraint",    "annotate_device_placement"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (strv_eq_cstr(target, names[i])) return true;
   return false;
@@ -166,7 +168,7 @@ static bool op_custom_call(import_ctx *c, import_scope *s, const mlir_op *op) {
   hlo_instr **operands = import_operands(c, s, op);
   const hlo_shape *shape = operands ? import_result_shape(c, op) : NULL;
   if (!shape) return false;
-  if (is_sharding_mark(attrs->target) && op->n_operands == 1 && operands[0]->shape == shape) {
+  if (is_mark(attrs->target) && op->n_operands == 1 && operands[0]->shape == shape) {
     import_bind(c, s, &op->results[0], operands[0]);
     return true;
   }

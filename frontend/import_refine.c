@@ -61,12 +61,17 @@ static bool is_assertion(const hlo_instr *i) {
   return i->op == HLO_OP_CUSTOM_CALL && strv_eq_cstr(HLO_ATTRS(i, custom_call)->target, "shape_assertion");
 }
 
+static bool is_dynamic(const hlo_instr *i) {
+  if (!hlo_shape_is_static(i->shape) || hlo_op_table[i->op].family == HLO_FAMILY_DYNAMIC || is_assertion(i)) return true;
+  return i->op == HLO_OP_CUSTOM_CALL && strv_starts_with(HLO_ATTRS(i, custom_call)->target, STRV("stablehlo.dynamic_"));
+}
+
 static bool is_plain(refiner *r, const hlo_computation *c) {
   if (c->id >= r->n_plain) return false;
   if (r->plain[c->id]) return r->plain[c->id] == 1;
   r->plain[c->id] = 1;
   HLO_FOR_EACH(i, c) {
-    bool ok = hlo_shape_is_static(i->shape) && hlo_op_table[i->op].family != HLO_FAMILY_DYNAMIC && !is_assertion(i);
+    bool ok = !is_dynamic(i);
     for (int k = 0; k < i->n_called && ok; k++) ok = is_plain(r, i->called[k]);
     if (!ok) {
       r->plain[c->id] = 2;
@@ -420,6 +425,13 @@ static fact *refine_instr(frame *f, const hlo_instr *old) {
   hlo_instr **operands = ARENA_ARRAY(r->arena, hlo_instr *, old->n_operands);
   for (int i = 0; i < old->n_operands; i++)
     if (!(operands[i] = materialise(f, in[i], old->loc))) return NULL;
+  if (old->op == HLO_OP_CUSTOM_CALL) {
+    import_static_form form;
+    const hlo_literal **values = ARENA_ARRAY(r->arena, const hlo_literal *, old->n_operands);
+    for (int i = 0; i < old->n_operands; i++) values[i] = in[i]->value;
+    if (import_fold_custom(r->arena, r->module->shapes, old, values, &form))
+      return emit(f, old, form.op, form.declared, form.n_operands, operands, old->n_called, old->called, form.attrs);
+  }
   switch (old->op) {
     case HLO_OP_GET_TUPLE_ELEMENT: return refine_element(f, old, in, operands);
     case HLO_OP_CALL:
@@ -552,6 +564,7 @@ static bool refine_module(refiner *r, int n_args, const hlo_shape *const *args, 
   for (int i = m->n_computations; i-- > 0;)
     if (!seen[m->computations[i]->id]) hlo_computation_remove(m->computations[i]);
   for (int i = 0; i < n; i++) m->computations[i] = order[i];
+  if (!seen[entry->id]) to->name = entry->name;  // free now
   return true;
 }
 

@@ -431,6 +431,63 @@ START_TEST(refinement_by_value) {
 }
 END_TEST
 
+// Sizes 1 and 3 broadcast together at run time.
+START_TEST(dynamic_broadcasting) {
+  hlo_module *m = imported(
+      FUNC("%x: tensor<?x2xf32>, %y: tensor<3x1xf32>, %z: tensor<f32>", "tensor<?x?xf32>",
+           "%0 = chlo.broadcast_subtract %x, %y : (tensor<?x2xf32>, tensor<3x1xf32>) -> tensor<?x?xf32>\n"
+           "%1 = chlo.broadcast_multiply %0, %z : (tensor<?x?xf32>, tensor<f32>) -> tensor<?x?xf32>\n"
+           "%2 = \"chlo.constant_like\"(%1) <{value = 2.0 : f32}> : (tensor<?x?xf32>) -> tensor<?x?xf32>\n"
+           "%3 = chlo.broadcast_add %1, %2 : (tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32>\n"
+           "return %3 : tensor<?x?xf32>"));
+  ASSERT_OK(refined(m, 1));
+  check_hlo(m, "ENTRY %main (parameter.3: f32[1,2]{1,0}, parameter.4: f32[3,1]{1,0}, parameter.5: f32[]) -> f32[3,2]{1,0} {\n"
+               "  %parameter.3 = f32[1,2]{1,0} parameter(0)\n"
+               "  %parameter.4 = f32[3,1]{1,0} parameter(1)\n"
+               "  %parameter.5 = f32[] parameter(2)\n"
+               "  %broadcast = f32[3,2]{1,0} broadcast(%parameter.3), dimensions={0,1}\n"
+               "  %broadcast.1 = f32[3,2]{1,0} broadcast(%parameter.4), dimensions={0,1}\n"
+               "  %subtract.1 = f32[3,2]{1,0} subtract(%broadcast, %broadcast.1)\n"
+               "  %broadcast.2 = f32[3,2]{1,0} broadcast(%parameter.5), dimensions={}\n"
+               "  %multiply.1 = f32[3,2]{1,0} multiply(%subtract.1, %broadcast.2)\n"
+               "  %constant.5 = f32[] constant(2)\n"
+               "  %broadcast.3 = f32[3,2]{1,0} broadcast(%constant.5), dimensions={}\n"
+               "  ROOT %add.1 = f32[3,2]{1,0} add(%multiply.1, %broadcast.3)\n"
+               "}\n");
+}
+END_TEST
+
+// Custom calls that stand for operations with sizes as operands.
+START_TEST(dynamic_custom_calls) {
+  hlo_module *m = imported(
+      "func.func @main(%x: tensor<?xf32>, %key: tensor<2xui64>) -> (tensor<?xf32>, tensor<?xi32>, tensor<2xui64>, tensor<?xui32>, tensor<?xf32>) {\n"
+      "  %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?xf32>) -> tensor<i32>\n"
+      "  %s = stablehlo.reshape %n : (tensor<i32>) -> tensor<1xi32>\n"
+      "  %one = stablehlo.constant dense<1> : tensor<1xi32>\n"
+      "  %two = stablehlo.constant dense<2> : tensor<1xi32>\n"
+      "  %pad = stablehlo.constant dense<0> : tensor<1x2xi32>\n"
+      "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+      "  %0:2 = stablehlo.custom_call @stablehlo.dynamic_top_k(%x, %n) {indices_of_shape_operands = dense<[2, 3]> : tensor<2xi64>} : "
+      "(tensor<?xf32>, tensor<i32>) -> (tensor<?xf32>, tensor<?xi32>)\n"
+      "  %1:2 = stablehlo.custom_call @stablehlo.dynamic_rng_bit_generator(%key, %s) {rng_algorithm = #stablehlo<rng_algorithm THREE_FRY>} : "
+      "(tensor<2xui64>, tensor<1xi32>) -> (tensor<2xui64>, tensor<?xui32>)\n"
+      "  %2 = stablehlo.custom_call @stablehlo.dynamic_reduce_window(%x, %zero, %two, %two, %one, %one, %pad) {called_computations = [@add]} : "
+      "(tensor<?xf32>, tensor<f32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1x2xi32>) -> tensor<?xf32>\n"
+      "  return %0#0, %0#1, %1#0, %1#1, %2 : tensor<?xf32>, tensor<?xi32>, tensor<2xui64>, tensor<?xui32>, tensor<?xf32>\n"
+      "}\n"
+      "func.func private @add(%a: tensor<f32>, %b: tensor<f32>) -> tensor<f32> {\n"
+      "  %0 = stablehlo.add %a, %b : tensor<f32>\n"
+      "  return %0 : tensor<f32>\n"
+      "}\n");
+  ASSERT_OK(refined(m, 6));
+  strbuf b = {0};
+  hlo_shape_print(&b, m->entry->root->shape);
+  ck_assert_str_eq(b.data, "(f32[6]{0}, s32[6]{0}, u64[2]{0}, u32[6]{0}, f32[3]{0})");
+  strbuf_deinit(&b);
+  HLO_FOR_EACH(x, m->entry) ck_assert_int_ne(x->op, HLO_OP_CUSTOM_CALL);
+}
+END_TEST
+
 // --- export -----------------------------------------------------------------------------------------------------------
 
 START_TEST(exporting) {
@@ -493,4 +550,5 @@ END_TEST
 
 HARNESS_MAIN("import", calls_and_names, while_captures, branch_captures, windows_and_reducers, convolution_window,
              deprecated_forms, einsum, chlo_broadcasting, checks, donation, entries, refusals, constraints, refinement,
-             refinement_failures, refinement_by_value, exporting, any_program)
+             refinement_failures, refinement_by_value,
+             dynamic_broadcasting, dynamic_custom_calls, exporting, any_program)
