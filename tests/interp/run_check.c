@@ -2,7 +2,7 @@
 // Developer's tool: runs self-checking modules through the interpreter.
 //   run_check [--threads N] [--time] [--dis] [-q] FILE...
 // A file may hold several modules separated by lines "// -----". main is run, or every function without arguments; a main
-// with arguments gets made-up ones (dynamic dimensions 3, integers 3 in scalars, small numbers elsewhere) and passes if it
+// with arguments gets made-up ones (dynamic dimensions 8, integers 8 in scalars, small numbers elsewhere) and passes if it
 // runs. An operation refused by name counts as skipped.
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,11 +31,11 @@ static void finish(const char *file, strv entry, lemnos_status s) {
 static void make_up(arena *a, const hlo_shape *s, interp_array *out) {
   *out = (interp_array){.dtype = s->dtype, .rank = s->rank};
   int64_t n = 1;
-  for (int d = 0; d < s->rank; d++) n *= out->dims[d] = s->dims[d] < 0 ? 3 : s->dims[d];
+  for (int d = 0; d < s->rank; d++) n *= out->dims[d] = s->dims[d] < 0 ? 8 : s->dims[d];
   out->data = arena_alloc(a, (size_t)(n * hlo_dtype_bytes(s->dtype)) + 64);
   for (int64_t i = 0; i < n; i++) {
     if (hlo_dtype_is_integer(s->dtype) || s->dtype == HLO_PRED)
-      hlo_element_set_i64(s->dtype, out->data, i, s->rank == 0 ? 3 : i % 3);
+      hlo_element_set_i64(s->dtype, out->data, i, s->rank == 0 ? 8 : i % 3);
     else if (s->dtype < HLO_TOKEN)
       hlo_element_set_f64(s->dtype, out->data, i, 0, 0.25 * (double)(i % 17) - 1);
   }
