@@ -46,9 +46,15 @@ bool infer_error(infer *f, const char *label, const char *format, ...) {
   strbuf_vprintf(&text, format, args);
   va_end(args);
   strbuf where = {0};
+  const char *name = infer_op_label(f->op, op);
+  // stablehlo.if has constraints of its own; it is the conditional on a pred.
+  if (f->op == HLO_OP_CONDITIONAL && f->n > 0 && f->in[0] && f->in[0]->shape && f->in[0]->shape->dtype == HLO_PRED) {
+    name = "if";
+    label = !strcmp(label, "c2") ? "c1" : !strcmp(label, "c3") ? "c2" : !strcmp(label, "c4") ? "c3" : label;
+  }
   if (f->name.len) strbuf_printf(&where, " (in %%" STRV_FMT ")", STRV_ARG(f->name));
   diag_add(f->sink, DIAG_ERROR, f->loc, source_line(f->module, f->loc), "%s_%s: " STRV_FMT STRV_FMT,
-           infer_op_label(f->op, op), label, STRV_ARG(strbuf_view(&text)), STRV_ARG(strbuf_view(&where)));
+           name, label, STRV_ARG(strbuf_view(&text)), STRV_ARG(strbuf_view(&where)));
   strbuf_deinit(&text);
   strbuf_deinit(&where);
   return false;
@@ -171,6 +177,24 @@ static const hlo_shape *merge_declared(infer *f, const hlo_shape *inferred, cons
   return hlo_shape_intern(f->shapes, &merged);
 }
 
+// The same sizes in the same tuples: whatever differs are element types.
+static bool same_structure(const hlo_shape *a, const hlo_shape *b) {
+  if (hlo_shape_is_tuple(a) != hlo_shape_is_tuple(b) || a->n_elements != b->n_elements) return false;
+  for (int i = 0; i < a->n_elements; i++)
+    if (!same_structure(a->elements[i], b->elements[i])) return false;
+  return infer_compatible_dims(a, b);
+}
+
+static bool check_declared(infer *f, const hlo_shape *inferred) {
+  const hlo_shape *r = f->declared;
+  const char *label = f->type_label && same_structure(inferred, r) ? f->type_label : f->result_label;
+  REQUIRE(f, infer_compatible(inferred, r), label, "the result has type %s, expected %s", infer_text(f, r),
+          infer_text(f, inferred));
+  REQUIRE(f, !f->exact_layout || infer_same_layout(inferred, r), label, "the result has layout %s, expected %s",
+          infer_text(f, r), infer_text(f, inferred));
+  return true;
+}
+
 bool infer_run(infer *f, const hlo_shape **out_shape) {
   CHECK(check_counts(f));
   CHECK(check_attrs(f));
@@ -181,10 +205,7 @@ bool infer_run(infer *f, const hlo_shape **out_shape) {
   CHECK(s);
   CHECK(infer_check_shape(f, f->result_label, s));
   if (f->declared) {
-    REQUIRE(f, infer_compatible(s, f->declared), f->result_label, "the result has type %s, expected %s",
-            infer_text(f, f->declared), infer_text(f, s));
-    REQUIRE(f, !f->exact_layout || infer_same_layout(s, f->declared), f->result_label,
-            "the result has layout %s, expected %s", infer_text(f, f->declared), infer_text(f, s));
+    CHECK(check_declared(f, s));
     s = merge_declared(f, s, f->declared);
   }
   *out_shape = s;

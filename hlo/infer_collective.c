@@ -98,7 +98,7 @@ INFER(ALL_GATHER) {
 }
 
 // Results of the operands' shapes with the computation's element type.
-static const hlo_shape *reduced(infer *f, int n, const char *label, const char *result_label) {
+static const hlo_shape *reduced(infer *f, int n, const char *label, const char *result_label, const char *type_label) {
   const hlo_shape **results = ARENA_ARRAY(f->arena, const hlo_shape *, n);
   CHECK(data_operands(f, n));
   for (int i = 0; i < n; i++) {
@@ -109,6 +109,7 @@ static const hlo_shape *reduced(infer *f, int n, const char *label, const char *
     CHECK(results[i]);
   }
   f->result_label = result_label;
+  f->type_label = type_label;
   return infer_one_or_tuple(f, n, results);
 }
 
@@ -127,7 +128,7 @@ INFER(ALL_REDUCE) {
   const hlo_attrs_all_reduce *a = INFER_ATTRS(f, all_reduce);
   CHECK(check_groups(f, &a->replica_groups, true, true, &labels));
   CHECK(check_channel(f, a->use_global_device_ids, a->channel_id, &a->replica_groups, "c4"));
-  return reduced(f, f->n, "c5", "c6");
+  return reduced(f, f->n, "c5", "c6", "c7");
 }
 
 INFER(COLLECTIVE_REDUCE) {
@@ -137,7 +138,7 @@ INFER(COLLECTIVE_REDUCE) {
   CHECK(check_channel(f, a->use_global_device_ids, a->channel_id, &a->replica_groups, "i3"));
   int n = data_count(f, a->has_dynamic_root, "c3");
   CHECK(n);
-  return reduced(f, n, "c4", "c3");
+  return reduced(f, n, "c4", "c3", "c4");
 }
 
 INFER(REDUCE_SCATTER) {
@@ -167,6 +168,7 @@ INFER(REDUCE_SCATTER) {
   }
   if (!infer_is_dynamic(*to)) d.bound[a->dimension] = HLO_DYNAMIC;
   f->result_label = "c8";
+  f->type_label = "c9";
   return infer_make(f, &d, e);
 }
 

@@ -19,7 +19,8 @@ static const hlo_shape *predicate(infer *f) {
 
 static const hlo_shape *real_part(infer *f) {
   const hlo_shape *s = infer_in(f, 0);
-  f->result_label = "c2";
+  f->result_label = "c1";
+  f->type_label = "c2";
   return hlo_dtype_is_complex(s->dtype) ? infer_retype(f, s, hlo_dtype_real_part(s->dtype)) : s;
 }
 
@@ -143,7 +144,8 @@ INFER(COMPARE) {
 }
 
 INFER(COMPLEX) {
-  f->result_label = "c3";
+  f->result_label = "c2";
+  f->type_label = "c3";
   hlo_dtype t = infer_in(f, 0)->dtype;
   for (int i = 0; i < 2; i++) {
     const hlo_shape *s = infer_in(f, i);
@@ -239,6 +241,7 @@ INFER(UNIFORM_QUANTIZE) {
 INFER(UNIFORM_DEQUANTIZE) {
   const hlo_shape *x = infer_in(f, 0);
   REQUIRE(f, x->quant, "i1", "operand has type %s; expected a quantized type", infer_text(f, x));
-  f->result_label = "c2";
+  f->result_label = "c1";
+  f->type_label = "c2";
   return infer_retype(f, x, x->quant->expressed);
 }

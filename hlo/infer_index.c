@@ -35,6 +35,7 @@ INFER(DYNAMIC_SLICE) {
     infer_push(&d, sizes.data[i], HLO_DYNAMIC);
   }
   f->result_label = "c5";
+  f->type_label = "c1";
   return infer_make(f, &d, x);
 }
 
@@ -171,6 +172,7 @@ static const hlo_shape *gather_result(infer *f, const hlo_gather_dnums *g, hlo_i
     }
   }
   f->result_label = L(22);
+  f->type_label = L(23);
   return infer_make(f, &d, x);
 }
 
@@ -299,6 +301,7 @@ INFER(SCATTER) {
     CHECK(results[i]);
   }
   f->result_label = "c24";
+  f->type_label = "c25";
   return infer_one_or_tuple(f, n, results);
 }
 

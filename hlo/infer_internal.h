@@ -31,6 +31,7 @@ typedef struct infer {
   diag_sink *sink;
   strv name;                  // of the instruction, for messages; may be empty
   const char *result_label;   // constraint that a declared shape breaks when it differs from the inferred one
+  const char *type_label;     // the same where only element types differ; NULL: result_label
   bool exact_layout;          // layouts of inferred and declared shape must agree
 } infer;
 

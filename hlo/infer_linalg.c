@@ -43,6 +43,7 @@ INFER(FFT) {
     if (!infer_is_dynamic(d.size[k])) d.bound[k] = HLO_DYNAMIC;
   }
   f->result_label = "c5";
+  f->type_label = "c2";
   return infer_make_dtype(f, &d, t);
 }
 

@@ -49,6 +49,7 @@ INFER(REDUCE) {
     }
   }
   f->result_label = "c7";
+  f->type_label = "c8";
   return reduced(f, n, f->called[0], "c6", &d);
 }
 
@@ -72,6 +73,7 @@ INFER(MAP) {
           infer_text(f, c->root->shape));
   infer_dims d = infer_dims_of(x);
   f->result_label = "c1";
+  f->type_label = "c4";
   return infer_make(f, &d, r);
 }
 
@@ -90,6 +92,7 @@ INFER(REDUCE_WINDOW) {
     infer_push(&d, to, HLO_DYNAMIC);
   }
   f->result_label = "c15";
+  f->type_label = "c16";
   return reduced(f, n, f->called[0], "c13", &d);
 }
 
@@ -128,6 +131,7 @@ INFER(SELECT_AND_SCATTER) {
   CHECK(check_select(f, f->called[0], x));
   infer_dims d = infer_dims_of(x);
   f->result_label = "c11";
+  f->type_label = "c12";
   return reduced(f, 1, f->called[1], "c10", &d);
 }
 

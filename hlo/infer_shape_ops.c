@@ -169,6 +169,7 @@ INFER(TRANSPOSE) {
             infer_text(f, x));
   }
   f->result_label = "c3";
+  f->type_label = "c1";
   return infer_make(f, &d, &like);
 }
 
@@ -203,6 +204,7 @@ INFER(SLICE) {
     infer_push(&d, (limit - start) / stride + ((limit - start) % stride != 0), HLO_DYNAMIC);
   }
   f->result_label = "c5";
+  f->type_label = "c1";
   return infer_make(f, &d, x);
 }
 
@@ -235,6 +237,7 @@ INFER(PAD) {
     else infer_push(&d, to, HLO_DYNAMIC);
   }
   f->result_label = "c4";
+  f->type_label = "c1";
   return infer_make(f, &d, x);
 }
 
@@ -279,5 +282,6 @@ INFER(CONCATENATE) {
   }
   CHECK(concatenated(f, (int)axis, &d.size[axis], &d.bound[axis]));
   f->result_label = "c6";
+  f->type_label = "c5";
   return infer_make(f, &d, x);
 }
