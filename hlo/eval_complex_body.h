@@ -5,7 +5,8 @@
 // The wider type's exponent range means that squares and products of c64 (c128) parts neither overflow nor vanish, so the
 // plain formulas are robust; its extra precision (29 bits, 11 bits) absorbs the rounding of intermediate steps. Where
 // cancellation could still eat it (|1+z| near 1 in log1p, |z| near 1 in atanh) the formulas avoid it. Special values follow
-// C99 Annex G, except that multiplication is the plain formula (XLA's), which does not recover infinities from NaNs.
+// C99 Annex G, except where XLA and StableHLO's tests differ: multiplication is the plain formula, which does not recover
+// infinities from NaNs; exp(+-inf + i y) is NaN for y not finite; rsqrt(0) is (inf, NaN).
 // Inverse trigonometric functions after Hull, Fairgrieve, Tang: "Implementing the complex arcsine and arccosine functions
 // using exception handling", ACM TOMS 23 (1997), with the cases for overflow left out as the wider range has none.
 
@@ -60,7 +61,8 @@ static N(cplx) N(c_sqrt)(N(cplx) a) { return N(c_from)(M(csqrt)(N(c_to)(a))); }
 static N(cplx) N(c_polar)(R r, R angle) { return N(c_make)(r * M(cos)(angle), r * M(sin)(angle)); }
 
 static N(cplx) N(c_rsqrt)(N(cplx) a) {
-  if (N(c_finite)(a) && (a.re != 0 || a.im != 0)) {  // 1 / w = conj(w) / |z|
+  if (a.re == 0 && a.im == 0) return N(c_make)(INFINITY, NAN);  // a pole without direction, as XLA has it
+  if (N(c_finite)(a)) {  // 1 / w = conj(w) / |z|
     N(cplx) w = N(c_sqrt)(a);
     R m = N(c_abs)(a);
     return N(c_make)(w.re / m, -w.im / m);
@@ -73,7 +75,11 @@ static N(cplx) N(c_cbrt)(N(cplx) a) {
   return N(c_polar)(M(cbrt)(N(c_abs)(a)), M(atan2)(a.im, a.re) / 3);
 }
 
-static N(cplx) N(c_exp)(N(cplx) a) { return N(c_from)(M(cexp)(N(c_to)(a))); }
+// An angle that is not finite makes both parts NaN even where the modulus is 0 or infinite (StableHLO's tests, XLA).
+static N(cplx) N(c_exp)(N(cplx) a) {
+  if (isinf(a.re) && !isfinite(a.im)) return N(c_make)(NAN, NAN);
+  return N(c_from)(M(cexp)(N(c_to)(a)));
+}
 static N(cplx) N(c_log)(N(cplx) a) { return N(c_from)(M(clog)(N(c_to)(a))); }
 static N(cplx) N(c_cos)(N(cplx) a) { return N(c_from)(M(ccos)(N(c_to)(a))); }
 static N(cplx) N(c_sin)(N(cplx) a) { return N(c_from)(M(csin)(N(c_to)(a))); }
@@ -120,9 +126,9 @@ static N(cplx) N(c_logistic)(N(cplx) a) {
 
 static N(cplx) N(c_power)(N(cplx) a, N(cplx) b) {
   if (b.re == 0 && b.im == 0) return N(c_make)(1, 0);
-  if (a.re == 0 && a.im == 0) {
-    if (b.im == 0 && b.re > 0) return N(c_make)(0, 0);
-    if (b.re > 0) return N(c_make)(0, 0);
+  if (a.re == 0 && a.im == 0) {  // as in XLA and NumPy: anything but a positive real power is NaN
+    R p = b.im == 0 && b.re > 0 ? 0 : (R)NAN;
+    return N(c_make)(p, p);
   }
   if (b.im == 0 && b.re == 1) return a;
   if (b.im == 0 && b.re == 2) return N(c_square)(a);
@@ -133,14 +139,6 @@ static N(cplx) N(c_power)(N(cplx) a, N(cplx) b) {
 static N(cplx) N(c_remainder)(N(cplx) a, N(cplx) b) {
   N(cplx) q = N(c_divide)(a, b);
   return N(c_subtract)(a, N(c_multiply)(N(c_make)(M(trunc)(q.re), M(trunc)(q.im)), b));
-}
-
-// atan2(y, x) = -i log((x + i y) / sqrt(x^2 + y^2))
-static N(cplx) N(c_atan2)(N(cplx) y, N(cplx) x) {
-  if (y.im == 0 && x.im == 0) return N(c_make)(M(atan2)(y.re, x.re), 0);
-  N(cplx) r = N(c_sqrt)(N(c_add)(N(c_square)(x), N(c_square)(y)));
-  N(cplx) w = N(c_log)(N(c_divide)(N(c_make)(x.re - y.im, x.im + y.re), r));
-  return N(c_make)(w.im, -w.re);
 }
 
 static bool N(c_is_nan)(N(cplx) a) { return a.re != a.re || a.im != a.im; }
@@ -210,4 +208,16 @@ static N(cplx) N(c_atanh)(N(cplx) z) {
 static N(cplx) N(c_atan)(N(cplx) z) {
   N(cplx) w = N(c_atanh)(N(c_make)(-z.im, z.re));
   return N(c_make)(w.im, -w.re);
+}
+
+// atan2(y, x) = -i log((x + i y) / sqrt(x^2 + y^2)), which loses a small part of the result to cancellation; but it equals
+// atan(y / x) or that plus or minus pi, so the formula only says which.
+static N(cplx) N(c_atan2)(N(cplx) y, N(cplx) x) {
+  if (y.im == 0 && x.im == 0) return N(c_make)(M(atan2)(y.re, x.re), 0);
+  N(cplx) r = N(c_sqrt)(N(c_add)(N(c_square)(x), N(c_square)(y)));
+  N(cplx) w = N(c_log)(N(c_divide)(N(c_make)(x.re - y.im, x.im + y.re), r));
+  N(cplx) rough = N(c_make)(w.im, -w.re), t = N(c_atan)(N(c_divide)(y, x));
+  R turn = M(rint)((rough.re - t.re) / (R)EVAL_PI);
+  if (!N(c_finite)(rough) || !N(c_finite)(t) || M(fabs)(turn) > 1) return rough;
+  return N(c_make)(t.re + turn * (R)EVAL_PI, t.im);
 }

@@ -96,6 +96,7 @@ long double hlo_polygammal(long double n, long double x);
 double hlo_zeta(double x, double q);
 long double hlo_zetal(long double x, long double q);
 
+#define EVAL_PI 3.141592653589793238462643383279502884L
 enum { EVAL_BLOCK = 256 };
 
 // true for f4, f6, f8, bf16, f16

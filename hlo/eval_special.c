@@ -6,7 +6,7 @@
 //               +-1 on erfc, so that 1 - x keeps its digits
 //   digamma     Taylor series about its positive root; else recurrence up to x >= 16, then the asymptotic series;
 //               reflection for negative x (absolute accuracy near the negative roots)
-//   zeta(s, q)  Euler-Maclaurin from q >= max(16, s); for q < 0 (integer s) both sides of zero are positive-q zetas
+//   zeta(s, q)  Euler-Maclaurin from q >= 16 + 2s; for q < 0 (integer s) both sides of zero are positive-q zetas
 //   polygamma   (-1)^(n+1) n! zeta(n+1, x)
 //   bessel_i1e  power series up to 30 (all terms positive), then the asymptotic series
 // Poles and domains follow CHLO's decompositions: digamma at 0, -1, .. is NaN, zeta there is +inf, zeta(1, q) = +inf,
@@ -17,7 +17,6 @@
 // the positive root of digamma: a double and the rest
 #define DIGAMMA_ROOT_HIGH 1.46163214496836224576270524267L
 #define DIGAMMA_ROOT_LOW 9.549995429965697715184199e-17L
-#define PI 3.141592653589793238462643383279502884L
 
 double hlo_lgamma(double x) {
   int sign;
@@ -44,13 +43,14 @@ static double erf_inv_start(double x) {
 long double hlo_erf_invl(long double x) {
   if (x != x || x < -1 || x > 1) return NAN;
   if (x == 1 || x == -1) return x * (long double)INFINITY;
-  if (fabsl(x) < 1e-12L) return x * (sqrtl(PI) / 2);  // the next term is x^2 pi/12 smaller
+  if (fabsl(x) < 1e-12L) return x * (sqrtl(EVAL_PI) / 2);  // the next term is x^2 pi/12 smaller
   long double u = fabsl(x), y = erf_inv_start((double)u);
   if (!isfinite(y)) y = 5.9L;  // u rounded to 1 in double
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 40; i++) {  // two or three; more in the far tail, where the start is poor
     long double f = u > 0.5L ? (1 - u) - erfcl(y) : erfl(y) - u;
-    long double step = f / (2 / sqrtl(PI) * expl(-y * y));
+    long double step = f / (2 / sqrtl(EVAL_PI) * expl(-y * y));
     y -= step / (1 + y * step);
+    if (fabsl(step) < 1e-8L * y) break;  // cubic: the next step is below 1e-20
   }
   return copysignl(y, x);
 }
@@ -75,7 +75,7 @@ long double hlo_digammal(long double x) {
   if (x == (long double)INFINITY) return x;
   if (x < 0) {
     long double f = x - rintl(x);  // tan has period 1 here; exact
-    return hlo_digammal(1 - x) - PI / tanl(PI * f);
+    return hlo_digammal(1 - x) - EVAL_PI / tanl(EVAL_PI * f);
   }
   long double d = x - DIGAMMA_ROOT_HIGH - DIGAMMA_ROOT_LOW;
   if (fabsl(d) < 0.25L) return digamma_near_root(d);
@@ -100,12 +100,12 @@ static long double zeta_positive(long double s, long double q) {
                                   -3617 / 10670622842880000.0L,
                                   43867 / 5109094217170944000.0L,
                                   -174611 / 802857662698291200000.0L};
-  const long double far = s > 16 ? s : 16;
+  const long double far = 16 + 2 * s;
   long double sum = 0, term = 0;
   for (; q < far; q += 1) {
     term = powl(q, -s);
     sum += term;
-    if (term < sum * 1e-21L || isinf(sum)) return sum;
+    if (term <= sum * 1e-21L || isinf(sum)) return sum;
   }
   long double power = powl(q, -s), tail = q * power / (s - 1) + power / 2;
   long double factor = s * power / q;  // s (s+1) .. (s+2j-2) q^(-s-2j+1)
@@ -120,10 +120,9 @@ static long double zeta_positive(long double s, long double q) {
 
 long double hlo_zetal(long double s, long double q) {
   if (s != s || q != q) return NAN;
-  if (s == 1) return INFINITY;
+  if (s == 1 || (q <= 0 && q == floorl(q))) return INFINITY;
   if (s < 1) return NAN;
   if (q <= 0) {
-    if (q == floorl(q)) return INFINITY;
     if (s != floorl(s) || isinf(s)) return NAN;
     long double m = floorl(-q) + 1, sign = fmodl(s, 2) == 0 ? 1 : -1;  // terms q, q+1, .. q+m-1 are negative
     return zeta_positive(s, q + m) + sign * (zeta_positive(s, -(q + m - 1)) - zeta_positive(s, 1 - q));
@@ -161,7 +160,7 @@ long double hlo_bessel_i1el(long double x) {
       term *= -(4 - odd * odd) / (k * 8 * a);
       sum += term;
     }
-    r = sum / sqrtl(2 * PI * a);
+    r = sum / sqrtl(2 * EVAL_PI * a);
   }
   return copysignl(r, x);
 }
