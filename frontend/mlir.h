@@ -39,7 +39,7 @@ typedef enum mlir_signedness { MLIR_SIGNLESS, MLIR_SIGNED, MLIR_UNSIGNED } mlir_
 #define MLIR_DYNAMIC INT64_MIN  // a `?` dimension
 
 typedef struct mlir_quant {
-  const mlir_type *storage;    // integer type
+  const mlir_type *storage;    // integer type: i8 is signless (signed values), u8 is MLIR_UNSIGNED
   const mlir_type *expressed;  // float type
   int64_t storage_min, storage_max;
   int32_t axis;                // quantized dimension, -1 for per-tensor
@@ -90,7 +90,8 @@ typedef enum mlir_attr_kind {
 //   MLIR_ATTR_DENSE_ARRAY of i64. conv's entries: input_batch_dimension, input_feature_dimension,
 //   input_spatial_dimensions, kernel_input_feature_dimension, kernel_output_feature_dimension,
 //   kernel_spatial_dimensions, output_batch_dimension, output_feature_dimension, output_spatial_dimensions.
-//   bounds: one entry "bounds", MLIR_DYNAMIC for ?. Absent optional parameters have no entry.
+//   bounds: one entry "bounds", MLIR_DYNAMIC for ?. Absent optional parameters have no entry; lists and numbers that
+//   the text leaves out (gather, scatter) have an entry, empty or 0.
 typedef struct mlir_named_attr {
   strv name;
   const mlir_attr *value;
@@ -107,9 +108,9 @@ struct mlir_attr {
   const mlir_attr *const *items;
   int32_t n_entries;
   const mlir_named_attr *entries;
-  // Dense data: elements row-major, little-endian, unpacked: i1 and integers of 2 to 8 bits take one byte each
-  // (sign- or zero-extended by signedness; signless as signed), i16.. their width, f6/f4 one byte, complex two
-  // elements. A splat holds one element. May point into the input buffer: the caller keeps that alive.
+  // Dense data: elements row-major, little-endian, unpacked: i1 takes one byte, 0 or 1; integers of 2 to 8 bits take
+  // one byte each (sign- or zero-extended by signedness; signless as signed), i16.. their width, f6/f4 one byte,
+  // complex two elements. A splat holds one element. A tensor of strings has string attributes in `items` instead. May point into the input buffer: the caller keeps that alive.
   bool splat;
   const void *data;
   size_t data_size;

@@ -104,7 +104,7 @@ bool text_parse_operand(text_parser *p, operand_ref *out) {
 bool text_parse_operand_list(text_parser *p, operand_list *out) {
   if (p->tok.kind != TOK_PERCENT) return true;
   do {
-    operand_ref ref;
+    operand_ref ref = {0};
     if (!text_parse_operand(p, &ref)) return false;
     vec_push(p->scratch, out, ref);
   } while (text_accept(p, TOK_COMMA));
@@ -145,7 +145,7 @@ static bool parse_block_label(text_parser *p, mlir_block *b) {
   VEC(block_arg) args = {0};
   if (text_accept(p, TOK_LPAREN) && !text_accept(p, TOK_RPAREN)) {
     do {
-      operand_ref ref;
+      operand_ref ref = {0};
       const loc *ignored = NULL;
       if (!text_parse_operand(p, &ref) || !text_expect(p, TOK_COLON, "':' before the argument's type")) return false;
       block_arg arg = {ref.name, text_parse_type(p), ref.at};

@@ -518,7 +518,7 @@ static tok_kind token_kind(strv word) {
 
 static bool parse_operands_with_commas(text_parser *p, op_state *s) {
   while (p->tok.kind == TOK_PERCENT) {
-    operand_ref ref;
+    operand_ref ref = {0};
     if (!text_parse_operand(p, &ref)) return false;
     vec_push(p->scratch, &s->operands, ref);
     if (!text_expect(p, TOK_COMMA, "',' after the operand")) return false;
@@ -527,7 +527,7 @@ static bool parse_operands_with_commas(text_parser *p, op_state *s) {
 }
 
 static bool parse_word(text_parser *p, op_state *s, strv word) {
-  operand_ref ref;
+  operand_ref ref = {0};
   char c = word.data[0];
   if (strv_eq_cstr(word, "%")) {
     if (!text_parse_operand(p, &ref)) return false;

@@ -142,7 +142,7 @@ static bool parse_constant(text_parser *p, op_state *s) {
 static bool parse_reduce_operands(text_parser *p, op_state *s) {
   operand_list inits = {0};
   do {
-    operand_ref input, init;
+    operand_ref input = {0}, init = {0};
     if (!text_expect(p, TOK_LPAREN, "'(' before an input of the reduction") || !text_parse_operand(p, &input) ||
         !text_expect_keyword(p, "init") || !text_expect(p, TOK_COLON, "':'") || !text_parse_operand(p, &init) ||
         !text_expect(p, TOK_RPAREN, "')'"))
@@ -207,7 +207,7 @@ static bool parse_applies(text_parser *p, op_state *s) {
 }
 
 static bool parse_reducer_arg(text_parser *p, block_arg *out) {
-  operand_ref ref;
+  operand_ref ref = {0};
   if (!text_parse_operand(p, &ref) || !text_expect(p, TOK_COLON, "':' before the argument's type")) return false;
   *out = (block_arg){ref.name, text_parse_type(p), ref.at};
   return out->type && skip_loc(p);
@@ -219,7 +219,7 @@ static bool parse_reduce(text_parser *p, op_state *s) {
   if (!parse_reduce_tail(p, s) || !skip_loc(p) || !text_expect_keyword(p, "reducer")) return false;
   VEC(block_arg) args = {0}, accumulators = {0};
   while (text_accept(p, TOK_LPAREN)) {
-    block_arg a, b;
+    block_arg a = {0}, b = {0};
     if (!parse_reducer_arg(p, &a) || !text_expect(p, TOK_COMMA, "','") || !parse_reducer_arg(p, &b) ||
         !text_expect(p, TOK_RPAREN, "')'"))
       return false;
@@ -240,7 +240,7 @@ static bool parse_while(text_parser *p, op_state *s) {
   VEC(block_arg) args = {0};
   if (!text_expect(p, TOK_LPAREN, "'(' before the loop's values")) return false;
   while (p->tok.kind != TOK_RPAREN) {
-    operand_ref arg, init;
+    operand_ref arg = {0}, init = {0};
     if (!text_parse_operand(p, &arg) || !text_expect(p, TOK_EQUAL, "'='") || !text_parse_operand(p, &init))
       return false;
     block_arg b = {arg.name, NULL, arg.at};
@@ -342,7 +342,7 @@ static bool parse_sdy_mesh(text_parser *p, op_state *s) {
 
 // sdy.sharding_constraint %0 <@mesh, [{"x"}, {}]> : type
 static bool parse_sdy_constraint(text_parser *p, op_state *s) {
-  operand_ref ref;
+  operand_ref ref = {0};
   if (!text_parse_operand(p, &ref)) return false;
   vec_push(p->scratch, &s->operands, ref);
   const mlir_attr *sharding = opaque_body(p, "#sdy.sharding");
