@@ -98,33 +98,43 @@ static uint32_t small_bits(hlo_dtype t, const void *data, int64_t i) {
   return hlo_dtype_bytes(t) == 2 ? LOAD(uint16_t) : LOAD(uint8_t);
 }
 
+// F(enum, prefix of base/half.h's functions)
+#define NARROW_FLOATS(F)          \
+  F(F16, f16)                     \
+  F(BF16, bf16)                   \
+  F(F8E5M2, f8E5M2)               \
+  F(F8E4M3, f8E4M3)               \
+  F(F8E3M4, f8E3M4)               \
+  F(F8E4M3FN, f8E4M3FN)           \
+  F(F8E4M3FNUZ, f8E4M3FNUZ)       \
+  F(F8E5M2FNUZ, f8E5M2FNUZ)       \
+  F(F8E4M3B11FNUZ, f8E4M3B11FNUZ) \
+  F(F8E8M0FNU, f8E8M0FNU)         \
+  F(F6E2M3FN, f6E2M3FN)           \
+  F(F6E3M2FN, f6E3M2FN)           \
+  F(F4E2M1FN, f4E2M1FN)
+
 static double small_to_f64(hlo_dtype t, uint32_t bits) {
   switch (t) {
-#define M(ENUM, name) \
-  case HLO_##ENUM:    \
+#define CASE(ENUM, name) \
+  case HLO_##ENUM:       \
     return name##_to_f64(bits);
-    M(F16, f16)
-    M(BF16, bf16)
-    M(F8E5M2, f8E5M2) M(F8E4M3, f8E4M3) M(F8E3M4, f8E3M4) M(F8E4M3FN, f8E4M3FN) M(F8E4M3FNUZ, f8E4M3FNUZ)
-        M(F8E5M2FNUZ, f8E5M2FNUZ) M(F8E4M3B11FNUZ, f8E4M3B11FNUZ) M(F8E8M0FNU, f8E8M0FNU) M(F6E2M3FN, f6E2M3FN)
-            M(F6E3M2FN, f6E3M2FN) M(F4E2M1FN, f4E2M1FN)
-#undef M
-                default : return 0;
+    NARROW_FLOATS(CASE)
+#undef CASE
+    default:
+      return 0;
   }
 }
 
 static uint32_t small_from_f64(hlo_dtype t, double x) {
   switch (t) {
-#define M(ENUM, name) \
-  case HLO_##ENUM:    \
+#define CASE(ENUM, name) \
+  case HLO_##ENUM:       \
     return name##_from_f64(x);
-    M(F16, f16)
-    M(BF16, bf16)
-    M(F8E5M2, f8E5M2) M(F8E4M3, f8E4M3) M(F8E3M4, f8E3M4) M(F8E4M3FN, f8E4M3FN) M(F8E4M3FNUZ, f8E4M3FNUZ)
-        M(F8E5M2FNUZ, f8E5M2FNUZ) M(F8E4M3B11FNUZ, f8E4M3B11FNUZ) M(F8E8M0FNU, f8E8M0FNU) M(F6E2M3FN, f6E2M3FN)
-            M(F6E3M2FN, f6E3M2FN) M(F4E2M1FN, f4E2M1FN)
-#undef M
-                default : return 0;
+    NARROW_FLOATS(CASE)
+#undef CASE
+    default:
+      return 0;
   }
 }
 
@@ -188,10 +198,10 @@ void hlo_element_set_i64(hlo_dtype t, void *data, int64_t i, int64_t x) {
       STORE(uint8_t, x != 0);
       break;
     case HLO_S2:
-      STORE(int8_t, (x & 3) ^ 2), STORE(int8_t, LOAD(int8_t) - 2);
-      break;  // sign-extend from bit 1
+      STORE(int8_t, ((x & 3) ^ 2) - 2);  // sign-extended from bit 1
+      break;
     case HLO_S4:
-      STORE(int8_t, (x & 15) ^ 8), STORE(int8_t, LOAD(int8_t) - 8);
+      STORE(int8_t, ((x & 15) ^ 8) - 8);
       break;
     case HLO_U2:
       STORE(uint8_t, x & 3);

@@ -344,7 +344,8 @@ static void skip_rest(hlo_parser *p) {
 static void skip_line(hlo_parser *p) {
   const char *from = p->at;
   while (from > p->begin && (from[-1] == ' ' || from[-1] == '\t')) from--;
-  if (from > p->begin && from[-1] == '\n' && from[0] != '\n') return;  // something was missing on the line before
+  if (from > p->begin && from[-1] == '\n' && from < p->end && from[0] != '\n')
+    return;  // something was missing on the line before
   skip_rest(p);
 }
 

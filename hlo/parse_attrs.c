@@ -331,6 +331,10 @@ static bool parse_f64(hlo_parser *p, double *out) {
 static bool parse_enum(hlo_parser *p, hlo_attr_kind kind, int *out) {
   strv word = hlo_parse_word(p);
   if (hlo_text_parse_enum(kind, word, out)) return true;
+  if (strv_eq_cstr(word, "kCustom")) {
+    p->n_unimplemented++;  // its meaning is the XLA backend's
+    return hlo_parse_fail(p, word.data, "fusions of kind kCustom are not supported");
+  }
   return hlo_parse_fail(p, word.data, "unknown value '" STRV_FMT "'", STRV_ARG(word));
 }
 
