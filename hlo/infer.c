@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shape inference: the driver behind hlo_infer_shape.
 //
-// Checks what holds for every operation alike (operand, computation and attribute counts, ranks, enumerations, element types
-// of elementwise operations), calls the operation's own function (infer_<family>.c), then merges the inferred shape with
-// the declared one: they must be compatible; static sizes win over dynamic ones, the declared layout and quantization win.
+// Checks what holds for every operation alike (operand, computation and attribute counts, ranks, enumerations, element
+// types of elementwise operations), calls the operation's own function (infer_<family>.c), then merges the inferred
+// shape with the declared one: they must be compatible; static sizes win over dynamic ones, the declared layout and
+// quantization win.
 #include <stdio.h>
 #include <string.h>
 
@@ -18,8 +19,10 @@ static const infer_fn infer_table[HLO_OP_COUNT] = {
 const char *infer_op_label(hlo_op op, char buffer[64]) {
   const char *name = hlo_op_table[op].stablehlo_name;
   const char *dot = strchr(name, '.');
-  if (!name[0]) name = hlo_op_table[op].text_name;
-  else if (dot && hlo_op_table[op].family != HLO_FAMILY_CHECK) name = dot + 1;
+  if (!name[0])
+    name = hlo_op_table[op].text_name;
+  else if (dot && hlo_op_table[op].family != HLO_FAMILY_CHECK)
+    name = dot + 1;
   int n = 0;
   for (; name[n] && n < 63; n++) buffer[n] = name[n] == '-' || name[n] == '.' ? '_' : name[n];
   buffer[n] = 0;
@@ -53,8 +56,8 @@ bool infer_error(infer *f, const char *label, const char *format, ...) {
     label = !strcmp(label, "c2") ? "c1" : !strcmp(label, "c3") ? "c2" : !strcmp(label, "c4") ? "c3" : label;
   }
   if (f->name.len) strbuf_printf(&where, " (in %%" STRV_FMT ")", STRV_ARG(f->name));
-  diag_add(f->sink, DIAG_ERROR, f->loc, source_line(f->module, f->loc), "%s_%s: " STRV_FMT STRV_FMT,
-           name, label, STRV_ARG(strbuf_view(&text)), STRV_ARG(strbuf_view(&where)));
+  diag_add(f->sink, DIAG_ERROR, f->loc, source_line(f->module, f->loc), "%s_%s: " STRV_FMT STRV_FMT, name, label,
+           STRV_ARG(strbuf_view(&text)), STRV_ARG(strbuf_view(&where)));
   strbuf_deinit(&text);
   strbuf_deinit(&where);
   return false;
@@ -62,21 +65,23 @@ bool infer_error(infer *f, const char *label, const char *format, ...) {
 
 static bool check_counts(infer *f) {
   const hlo_op_info *info = &hlo_op_table[f->op];
-  REQUIRE(f, f->n >= info->min_operands, "operands", "expected at least %d operands, found %d", info->min_operands, f->n);
+  REQUIRE(f, f->n >= info->min_operands, "operands", "expected at least %d operands, found %d", info->min_operands,
+          f->n);
   REQUIRE(f, info->max_operands < 0 || f->n <= info->max_operands, "operands", "expected at most %d operands, found %d",
           info->max_operands, f->n);
-  REQUIRE(f, info->n_called < 0 || f->n_called == info->n_called, "regions", "expected %d called computations, found %d",
-          info->n_called, f->n_called);
+  REQUIRE(f, info->n_called < 0 || f->n_called == info->n_called, "regions",
+          "expected %d called computations, found %d", info->n_called, f->n_called);
   for (int i = 0; i < f->n; i++) {
     REQUIRE(f, f->in[i] && f->in[i]->shape, "operands", "operand %d is missing", i);
-    REQUIRE(f, f->in[i]->shape->rank <= INFER_MAX_RANK, "operands", "operand %d has rank %d, at most %d is supported", i,
-            f->in[i]->shape->rank, INFER_MAX_RANK);
+    REQUIRE(f, f->in[i]->shape->rank <= INFER_MAX_RANK, "operands", "operand %d has rank %d, at most %d is supported",
+            i, f->in[i]->shape->rank, INFER_MAX_RANK);
   }
   for (int i = 0; i < f->n_called; i++) {
     const hlo_computation *c = f->called[i];
     REQUIRE(f, c && c->root && c->root->shape, "regions", "called computation %d is missing or has no root", i);
     for (int p = 0; p < c->n_params; p++)
-      REQUIRE(f, c->params[p] && c->params[p]->shape, "regions", "parameter %d of called computation %d is missing", p, i);
+      REQUIRE(f, c->params[p] && c->params[p]->shape, "regions", "parameter %d of called computation %d is missing", p,
+              i);
   }
   return true;
 }
@@ -94,11 +99,16 @@ static bool check_enum(infer *f, const hlo_attr_desc *d, int value) {
 static bool check_attr(infer *f, const hlo_attr_desc *d) {
   const void *p = (const char *)f->attrs + d->offset;
   switch (d->kind) {
-    case HLO_ATTR_KIND_i64s: return check_list(f, d, ((const hlo_i64s *)p)->n, ((const hlo_i64s *)p)->data);
-    case HLO_ATTR_KIND_window: return check_list(f, d, ((const hlo_window *)p)->n, ((const hlo_window *)p)->dims);
-    case HLO_ATTR_KIND_padding: return check_list(f, d, ((const hlo_padding *)p)->n, ((const hlo_padding *)p)->dims);
-    case HLO_ATTR_KIND_pairs: return check_list(f, d, ((const hlo_pairs *)p)->n, ((const hlo_pairs *)p)->data);
-    case HLO_ATTR_KIND_dict: return check_list(f, d, ((const hlo_dict *)p)->n, ((const hlo_dict *)p)->entries);
+    case HLO_ATTR_KIND_i64s:
+      return check_list(f, d, ((const hlo_i64s *)p)->n, ((const hlo_i64s *)p)->data);
+    case HLO_ATTR_KIND_window:
+      return check_list(f, d, ((const hlo_window *)p)->n, ((const hlo_window *)p)->dims);
+    case HLO_ATTR_KIND_padding:
+      return check_list(f, d, ((const hlo_padding *)p)->n, ((const hlo_padding *)p)->dims);
+    case HLO_ATTR_KIND_pairs:
+      return check_list(f, d, ((const hlo_pairs *)p)->n, ((const hlo_pairs *)p)->data);
+    case HLO_ATTR_KIND_dict:
+      return check_list(f, d, ((const hlo_dict *)p)->n, ((const hlo_dict *)p)->entries);
     case HLO_ATTR_KIND_slice: {
       const hlo_slice *s = p;
       return check_list(f, d, s->n, s->start && s->limit && s->stride ? s->start : NULL);
@@ -121,16 +131,23 @@ static bool check_attr(infer *f, const hlo_attr_desc *d) {
       REQUIRE(f, l && l->shape && hlo_shape_is_array(l->shape), "attributes", "attribute %s is missing", d->field);
       return true;
     }
-#define ENUM_CASE(name) \
-  case HLO_ATTR_KIND_##name: return check_enum(f, d, (int)*(const hlo_##name *)p);
+#define ENUM_CASE(name)      \
+  case HLO_ATTR_KIND_##name: \
+    return check_enum(f, d, (int)*(const hlo_##name *)p);
       HLO_ENUMS(ENUM_CASE)
 #undef ENUM_CASE
     case HLO_ATTR_KIND_string:
       REQUIRE(f, !((const strv *)p)->len || ((const strv *)p)->data, "attributes", "attribute %s is missing", d->field);
       return true;
-    case HLO_ATTR_KIND_i64: case HLO_ATTR_KIND_f64: case HLO_ATTR_KIND_flag: case HLO_ATTR_KIND_dot_dnums:
-    case HLO_ATTR_KIND_conv_dnums: case HLO_ATTR_KIND_gather_dnums: case HLO_ATTR_KIND_scatter_dnums:
-    case HLO_ATTR_KIND_COUNT: return true;
+    case HLO_ATTR_KIND_i64:
+    case HLO_ATTR_KIND_f64:
+    case HLO_ATTR_KIND_flag:
+    case HLO_ATTR_KIND_dot_dnums:
+    case HLO_ATTR_KIND_conv_dnums:
+    case HLO_ATTR_KIND_gather_dnums:
+    case HLO_ATTR_KIND_scatter_dnums:
+    case HLO_ATTR_KIND_COUNT:
+      return true;
   }
   return true;
 }
@@ -215,13 +232,24 @@ bool infer_run(infer *f, const hlo_shape **out_shape) {
 lemnos_status hlo_infer_shape(hlo_module *m, hlo_op op, int n_operands, hlo_instr *const *operands, int n_called,
                               hlo_computation *const *called, const void *attrs, const hlo_shape *declared,
                               const loc *l, diag_sink *sink, const hlo_shape **out_shape) {
-  if ((unsigned)op >= HLO_OP_COUNT) return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "no such operation: %d", (int)op);
+  if ((unsigned)op >= HLO_OP_COUNT)
+    return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "no such operation: %d", (int)op);
   diag_sink local;
   if (!sink) diag_sink_init(&local, m->arena);
   diag_sink *used = sink ? sink : &local;
   int mark = used->n_errors;
-  infer f = {.arena = m->arena, .shapes = m->shapes, .module = m, .op = op, .n = n_operands, .in = operands,
-             .n_called = n_called, .called = called, .attrs = attrs, .declared = declared, .loc = l, .sink = used};
+  infer f = {.arena = m->arena,
+             .shapes = m->shapes,
+             .module = m,
+             .op = op,
+             .n = n_operands,
+             .in = operands,
+             .n_called = n_called,
+             .called = called,
+             .attrs = attrs,
+             .declared = declared,
+             .loc = l,
+             .sink = used};
   bool ok = infer_run(&f, out_shape);
   lemnos_status status = ok ? LEMNOS_SUCCESS : diag_sink_status(used, mark);
   if (!sink) diag_sink_deinit(&local);

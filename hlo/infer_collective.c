@@ -23,22 +23,27 @@ static bool check_groups(infer *f, const hlo_groups *g, bool ragged, bool all, c
     REQUIRE(f, id >= 0, l->range, "replica_groups has id %lld; expected ids >= 0", (long long)id);
     n++;
     if (id >= cells) {
-      REQUIRE(f, !all, l->range, "replica_groups has id %lld; expected ids in [0, %lld)", (long long)id, (long long)cells);
+      REQUIRE(f, !all, l->range, "replica_groups has id %lld; expected ids in [0, %lld)", (long long)id,
+              (long long)cells);
       for (int64_t k = 0; k < i; k++)
-        REQUIRE(f, g->data[k] != id, l->unique, "replica_groups has id %lld twice; expected distinct ids", (long long)id);
+        REQUIRE(f, g->data[k] != id, l->unique, "replica_groups has id %lld twice; expected distinct ids",
+                (long long)id);
       continue;
     }
     REQUIRE(f, !seen[id], l->unique, "replica_groups has id %lld twice; expected distinct ids", (long long)id);
     seen[id] = i + 1;
   }
   for (int64_t id = 0; all && id < n; id++)
-    REQUIRE(f, seen[id], l->range, "replica_groups lacks id %lld; expected all of 0..%lld", (long long)id, (long long)(n - 1));
+    REQUIRE(f, seen[id], l->range, "replica_groups lacks id %lld; expected all of 0..%lld", (long long)id,
+            (long long)(n - 1));
   return true;
 }
 
 static bool check_channel(infer *f, bool global, int64_t channel, const hlo_groups *g, const char *label) {
-  REQUIRE(f, !global || channel > 0, label, "use_global_device_ids with channel_id %lld; expected one > 0", (long long)channel);
-  REQUIRE(f, !global || (int64_t)g->rows * g->cols > 0, label, "use_global_device_ids with no replica groups; expected some");
+  REQUIRE(f, !global || channel > 0, label, "use_global_device_ids with channel_id %lld; expected one > 0",
+          (long long)channel);
+  REQUIRE(f, !global || (int64_t)g->rows * g->cols > 0, label,
+          "use_global_device_ids with no replica groups; expected some");
   return true;
 }
 
@@ -87,7 +92,8 @@ INFER(ALL_GATHER) {
       *to = have;
     } else {
       REQUIRE(f, group > 0, "c6", "the group size is not known and no result type was given");
-      REQUIRE(f, infer_is_dynamic(size) || infer_mul(size, group, to), "c6", "the result's size does not fit into 62 bits");
+      REQUIRE(f, infer_is_dynamic(size) || infer_mul(size, group, to), "c6",
+              "the result's size does not fit into 62 bits");
     }
     if (!infer_is_dynamic(*to)) d.bound[a->dimension] = HLO_DYNAMIC;
     results[i] = infer_make(f, &d, x);
@@ -152,18 +158,20 @@ INFER(REDUCE_SCATTER) {
   CHECK(check_channel(f, a->use_global_device_ids, a->channel_id, &a->replica_groups, "c6"));
   CHECK(infer_reducer(f, f->called[0], 1, &x, "c7", &e));
   infer_dims d = infer_dims_of(x);
-  int64_t size = x->dims[a->dimension], group = group_size(f, &a->replica_groups, a->channel_id, a->use_global_device_ids);
+  int64_t size = x->dims[a->dimension],
+          group = group_size(f, &a->replica_groups, a->channel_id, a->use_global_device_ids);
   int64_t *to = &d.size[a->dimension];
   if (r && r->rank == x->rank) {
     int64_t have = r->dims[a->dimension];
     REQUIRE(f, infer_is_dynamic(size) || infer_is_dynamic(have) || (have > 0 && size % have == 0), "c8",
-            "the result has size %s in dimension %lld; expected a divisor of %s", infer_text_dim(f, have), (long long)a->dimension,
-            infer_text_dim(f, size));
+            "the result has size %s in dimension %lld; expected a divisor of %s", infer_text_dim(f, have),
+            (long long)a->dimension, infer_text_dim(f, size));
     *to = have;
   } else {
     REQUIRE(f, group > 0, "c8", "the group size is not known and no result type was given");
-    REQUIRE(f, infer_is_dynamic(size) || size % group == 0, "c1", "dimension %lld has size %s; expected a multiple of the group size %lld",
-            (long long)a->dimension, infer_text_dim(f, size), (long long)group);
+    REQUIRE(f, infer_is_dynamic(size) || size % group == 0, "c1",
+            "dimension %lld has size %s; expected a multiple of the group size %lld", (long long)a->dimension,
+            infer_text_dim(f, size), (long long)group);
     if (!infer_is_dynamic(size)) *to = size / group;
   }
   if (!infer_is_dynamic(*to)) d.bound[a->dimension] = HLO_DYNAMIC;
@@ -185,12 +193,13 @@ INFER(ALL_TO_ALL) {
   for (int i = 0; i < f->n; i++) {
     const hlo_shape *x = infer_in(f, i);
     int64_t split = a->split_dimension, concat = a->concat_dimension;
-    REQUIRE(f, split >= 0 && split < x->rank, "c1", "split_dimension is %lld; expected one in [0, %d)", (long long)split, x->rank);
+    REQUIRE(f, split >= 0 && split < x->rank, "c1", "split_dimension is %lld; expected one in [0, %d)",
+            (long long)split, x->rank);
     REQUIRE(f, infer_is_dynamic(x->dims[split]) || x->dims[split] % count == 0, "c2",
             "dimension %lld has size %s; expected a multiple of split_count %lld", (long long)split,
             infer_text_dim(f, x->dims[split]), count);
-    REQUIRE(f, concat >= 0 && concat < x->rank, "c3", "concat_dimension is %lld; expected one in [0, %d)", (long long)concat,
-            x->rank);
+    REQUIRE(f, concat >= 0 && concat < x->rank, "c3", "concat_dimension is %lld; expected one in [0, %d)",
+            (long long)concat, x->rank);
     infer_dims d = infer_dims_of(x);
     if (split != concat) {
       if (!infer_is_dynamic(d.size[split])) d.size[split] /= count;
@@ -227,8 +236,8 @@ INFER(COLLECTIVE_PERMUTE) {
   const hlo_pairs *pairs = &INFER_ATTRS(f, collective_permute)->source_target_pairs;
   const int64_t *p = pairs->data;
   for (int i = 0; i < pairs->n; i++) {
-    REQUIRE(f, p[2 * i] >= 0 && p[2 * i + 1] >= 0, "c4", "pair %d is (%lld, %lld); expected ids >= 0", i, (long long)p[2 * i],
-            (long long)p[2 * i + 1]);
+    REQUIRE(f, p[2 * i] >= 0 && p[2 * i + 1] >= 0, "c4", "pair %d is (%lld, %lld); expected ids >= 0", i,
+            (long long)p[2 * i], (long long)p[2 * i + 1]);
     for (int k = 0; k < i; k++) {
       REQUIRE(f, p[2 * i] != p[2 * k], "c2", "source %lld stands in pairs %d and %d; expected distinct sources",
               (long long)p[2 * i], k, i);
@@ -243,17 +252,31 @@ static const hlo_shape *id(infer *f) {
   int64_t none = 0;
   return hlo_shape_array(f->shapes, HLO_U32, 0, &none);
 }
-INFER(PARTITION_ID) { return id(f); }
-INFER(REPLICA_ID) { return id(f); }
+INFER(PARTITION_ID) {
+  return id(f);
+}
+INFER(REPLICA_ID) {
+  return id(f);
+}
 
-// --- asynchronous operations ------------------------------------------------------------------------------------------
+// --- asynchronous operations
+// ------------------------------------------------------------------------------------------
 
 static bool may_be_async(hlo_op op) {
   switch (op) {
-    case HLO_OP_ALL_REDUCE: case HLO_OP_ALL_GATHER: case HLO_OP_ALL_TO_ALL: case HLO_OP_COLLECTIVE_PERMUTE:
-    case HLO_OP_REDUCE_SCATTER: case HLO_OP_COLLECTIVE_BROADCAST: case HLO_OP_COLLECTIVE_REDUCE: case HLO_OP_SLICE:
-    case HLO_OP_DYNAMIC_SLICE: case HLO_OP_DYNAMIC_UPDATE_SLICE: return true;
-    default: return false;
+    case HLO_OP_ALL_REDUCE:
+    case HLO_OP_ALL_GATHER:
+    case HLO_OP_ALL_TO_ALL:
+    case HLO_OP_COLLECTIVE_PERMUTE:
+    case HLO_OP_REDUCE_SCATTER:
+    case HLO_OP_COLLECTIVE_BROADCAST:
+    case HLO_OP_COLLECTIVE_REDUCE:
+    case HLO_OP_SLICE:
+    case HLO_OP_DYNAMIC_SLICE:
+    case HLO_OP_DYNAMIC_UPDATE_SLICE:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -264,7 +287,8 @@ INFER(ASYNC_START) {
     // Parameters, and what packs several results, are no operations of the region's.
     if (i->op == HLO_OP_PARAMETER || i->op == HLO_OP_TUPLE || i->op == HLO_OP_GET_TUPLE_ELEMENT) continue;
     ops++;
-    REQUIRE(f, may_be_async(i->op), "c2", "the body has %s; expected a collective or a slice", hlo_op_table[i->op].text_name);
+    REQUIRE(f, may_be_async(i->op), "c2", "the body has %s; expected a collective or a slice",
+            hlo_op_table[i->op].text_name);
   }
   REQUIRE(f, ops == 1, "c1", "the body has %d operations; expected one", ops);
   CHECK(infer_params_match(f, c, 0, f->n, "c3"));

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shape inference of contractions: dot_general, ragged_dot, einsum, convolution, dynamic_conv.
 //
-// Element types: the specification asks that non-quantized operands agree, and leaves the result's type to the program (a
-// dot of bf16 may be declared as f32): a declared type wins, else the result has the left operand's. Like the reference
-// implementation, operands of different floating-point types are let through (mixed 8-bit formats).
+// Element types: the specification asks that non-quantized operands agree, and leaves the result's type to the program
+// (a dot of bf16 may be declared as f32): a declared type wins, else the result has the left operand's. Like the
+// reference implementation, operands of different floating-point types are let through (mixed 8-bit formats).
 #include <string.h>
 
 #include "hlo/infer_internal.h"
 
-// --- common to dot and convolution ------------------------------------------------------------------------------------
+// --- common to dot and convolution
+// ------------------------------------------------------------------------------------
 
 static bool check_precision(infer *f, hlo_precisions p, const char *label) {
   REQUIRE(f, p.n <= 2, label, "operand_precision has %d entries; expected none or one for each of the 2 operands", p.n);
@@ -19,24 +20,27 @@ typedef struct quant_labels {
   const char *types, *all, *storage, *expressed, *granularity, *hybrid;
 } quant_labels;
 
-// Constraints between the element types of lhs, rhs and result. Convolution's and dot_general's are the same, numbered apart.
+// Constraints between the element types of lhs, rhs and result. Convolution's and dot_general's are the same, numbered
+// apart.
 static bool check_types(infer *f, const hlo_shape *a, const hlo_shape *b, const quant_labels *l) {
   const hlo_shape *r = f->declared;
   if (r) REQUIRE(f, hlo_shape_is_array(r), "result", "the result has type %s; expected an array", infer_text(f, r));
   if (!a->quant && !b->quant && !(r && r->quant)) {
     bool mixed = hlo_dtype_is_float(a->dtype) && hlo_dtype_is_float(b->dtype) && r;
-    REQUIRE(f, a->dtype == b->dtype || mixed, l->types, "operands have elements of types %s and %s; expected equal ones",
-            infer_text_type(f, a), infer_text_type(f, b));
-    REQUIRE(f, !r || hlo_dtype_cls(r->dtype) == hlo_dtype_cls(a->dtype) ||
-                   (hlo_dtype_is_integer(r->dtype) && hlo_dtype_is_integer(a->dtype)),
-            l->types, "the result has elements of type %s; expected a type of the same kind as %s", infer_text_type(f, r),
-            infer_text_type(f, a));
+    REQUIRE(f, a->dtype == b->dtype || mixed, l->types,
+            "operands have elements of types %s and %s; expected equal ones", infer_text_type(f, a),
+            infer_text_type(f, b));
+    REQUIRE(f,
+            !r || hlo_dtype_cls(r->dtype) == hlo_dtype_cls(a->dtype) ||
+                (hlo_dtype_is_integer(r->dtype) && hlo_dtype_is_integer(a->dtype)),
+            l->types, "the result has elements of type %s; expected a type of the same kind as %s",
+            infer_text_type(f, r), infer_text_type(f, a));
     return true;
   }
   CHECK(infer_need_declared(f));
   REQUIRE(f, b->quant && !a->quant == !r->quant, l->all,
-          "types are %s, %s, %s; expected rhs quantized, and lhs quantized exactly if the result is", infer_text_type(f, a),
-          infer_text_type(f, b), infer_text_type(f, r));
+          "types are %s, %s, %s; expected rhs quantized, and lhs quantized exactly if the result is",
+          infer_text_type(f, a), infer_text_type(f, b), infer_text_type(f, r));
   if (!a->quant) {
     REQUIRE(f, a->dtype == b->quant->expressed && r->dtype == a->dtype, l->hybrid,
             "types are %s, %s, %s; expected lhs and result to have rhs's expressed type", infer_text_type(f, a),
@@ -53,7 +57,8 @@ static bool check_types(infer *f, const hlo_shape *a, const hlo_shape *b, const 
   return true;
 }
 
-// --- dot --------------------------------------------------------------------------------------------------------------
+// --- dot
+// --------------------------------------------------------------------------------------------------------------
 
 static hlo_i64s joined(infer *f, hlo_i64s a, hlo_i64s b) {
   int64_t *data = ARENA_ARRAY(f->arena, int64_t, a.n + b.n + 1);
@@ -66,8 +71,9 @@ static bool check_pairs(infer *f, const hlo_shape *a, const hlo_shape *b, hlo_i6
                         const char *label) {
   for (int i = 0; i < as.n; i++)
     REQUIRE(f, infer_size_ok(a->dims[as.data[i]], b->dims[bs.data[i]]), label,
-            "%s dimensions %lld of lhs and %lld of rhs have sizes %s and %s; expected equal ones", kind, (long long)as.data[i],
-            (long long)bs.data[i], infer_text_dim(f, a->dims[as.data[i]]), infer_text_dim(f, b->dims[bs.data[i]]));
+            "%s dimensions %lld of lhs and %lld of rhs have sizes %s and %s; expected equal ones", kind,
+            (long long)as.data[i], (long long)bs.data[i], infer_text_dim(f, a->dims[as.data[i]]),
+            infer_text_dim(f, b->dims[bs.data[i]]));
   return true;
 }
 
@@ -76,10 +82,12 @@ static bool check_dot(infer *f, const hlo_dot_dnums *d) {
   hlo_i64s lb = d->lhs_batch, rb = d->rhs_batch, lc = d->lhs_contracting, rc = d->rhs_contracting;
   REQUIRE(f, lb.n == rb.n, "c1", "%d batching dimensions in lhs, %d in rhs; expected equal numbers", lb.n, rb.n);
   REQUIRE(f, lc.n == rc.n, "c2", "%d contracting dimensions in lhs, %d in rhs; expected equal numbers", lc.n, rc.n);
-  REQUIRE(f, infer_unique(joined(f, lb, lc)), "c3", "lhs batching and contracting dimensions are %s and %s; expected distinct entries",
-          infer_text_list(f, lb), infer_text_list(f, lc));
-  REQUIRE(f, infer_unique(joined(f, rb, rc)), "c4", "rhs batching and contracting dimensions are %s and %s; expected distinct entries",
-          infer_text_list(f, rb), infer_text_list(f, rc));
+  REQUIRE(f, infer_unique(joined(f, lb, lc)), "c3",
+          "lhs batching and contracting dimensions are %s and %s; expected distinct entries", infer_text_list(f, lb),
+          infer_text_list(f, lc));
+  REQUIRE(f, infer_unique(joined(f, rb, rc)), "c4",
+          "rhs batching and contracting dimensions are %s and %s; expected distinct entries", infer_text_list(f, rb),
+          infer_text_list(f, rc));
   REQUIRE(f, infer_in_range(lb, a->rank), "c5", "lhs batching dimensions are %s; expected entries in [0, %d)",
           infer_text_list(f, lb), a->rank);
   REQUIRE(f, infer_in_range(lc, a->rank), "c6", "lhs contracting dimensions are %s; expected entries in [0, %d)",
@@ -118,8 +126,9 @@ static bool check_algorithm(infer *f, const hlo_attrs_dot_general *a) {
     const char *key, *label;
   } counts[] = {{"lhs_component_count", "c22"}, {"rhs_component_count", "c23"}, {"num_primitive_operations", "c24"}};
   for (int i = 0; i < a->precision.n; i++)
-    REQUIRE(f, a->precision.data[i] == HLO_PRECISION_DEFAULT, "c21", "operand_precision[%d] is %s; expected DEFAULT beside an algorithm",
-            i, hlo_enum_name(HLO_ATTR_KIND_precision, (int)a->precision.data[i]));
+    REQUIRE(f, a->precision.data[i] == HLO_PRECISION_DEFAULT, "c21",
+            "operand_precision[%d] is %s; expected DEFAULT beside an algorithm", i,
+            hlo_enum_name(HLO_ATTR_KIND_precision, (int)a->precision.data[i]));
   for (int i = 0; i < 3; i++) {
     int64_t x;
     if (algorithm_count(a->algorithm, counts[i].key, &x))
@@ -154,7 +163,8 @@ INFER(DOT_GENERAL) {
   return infer_make(f, &d, f->declared ? f->declared : a);
 }
 
-// --- ragged dot -------------------------------------------------------------------------------------------------------
+// --- ragged dot
+// -------------------------------------------------------------------------------------------------------
 //
 // The ragged dimension of lhs is free (m), contracting (k) or batching (b):
 //   m: [b,m,k], [g,b,k,n] -> [b,m,n]     k: [b,m,k], [b,k,n] -> [g,b,m,n]     b: [b,m,k], [b,k,n] -> [b,m,n]
@@ -176,8 +186,9 @@ static bool check_group_sizes(infer *f, const hlo_dot_dnums *n, int64_t ragged) 
     if (!hlo_i64s_contains(n->lhs_batch, i) && !hlo_i64s_contains(n->lhs_contracting, i)) infer_push_from(&want, a, i);
   REQUIRE(f, sizes->rank == want.n + 1, "c13", "group_sizes has rank %d; expected 1 or %d", sizes->rank, want.n + 1);
   for (int i = 0; i < want.n; i++)
-    REQUIRE(f, infer_size_ok(sizes->dims[i], want.size[i]), "c13", "group_sizes has size %s in dimension %d; expected %s",
-            infer_text_dim(f, sizes->dims[i]), i, infer_text_dim(f, want.size[i]));
+    REQUIRE(f, infer_size_ok(sizes->dims[i], want.size[i]), "c13",
+            "group_sizes has size %s in dimension %d; expected %s", infer_text_dim(f, sizes->dims[i]), i,
+            infer_text_dim(f, want.size[i]));
   return true;
 }
 
@@ -196,16 +207,18 @@ INFER(RAGGED_DOT) {
   REQUIRE(f, at->lhs_ragged_dimensions.n == 1, "c12", "lhs_ragged_dims is %s; expected exactly one dimension",
           infer_text_list(f, at->lhs_ragged_dimensions));
   int64_t ragged = at->lhs_ragged_dimensions.data[0];
-  REQUIRE(f, ragged >= 0 && ragged < a->rank, "c12", "the ragged dimension is %lld; expected one in [0, %d)", (long long)ragged,
-          a->rank);
+  REQUIRE(f, ragged >= 0 && ragged < a->rank, "c12", "the ragged dimension is %lld; expected one in [0, %d)",
+          (long long)ragged, a->rank);
   CHECK(check_group_sizes(f, n, ragged));
   bool contracting = hlo_i64s_contains(n->lhs_contracting, ragged), batch = hlo_i64s_contains(n->lhs_batch, ragged);
   int64_t g = sizes->dims[sizes->rank - 1];
   REQUIRE(f, infer_in_range(groups, b->rank), "c15", "rhs_group_dims is %s; expected entries in [0, %d)",
           infer_text_list(f, groups), b->rank);
   REQUIRE(f, infer_unique(joined(f, groups, joined(f, n->rhs_batch, n->rhs_contracting))), "c16",
-          "rhs_group_dims is %s; expected dimensions that are neither batching nor contracting", infer_text_list(f, groups));
-  REQUIRE(f, groups.n == (contracting || batch ? 0 : 1), "c17", "rhs_group_dims is %s; expected %s", infer_text_list(f, groups),
+          "rhs_group_dims is %s; expected dimensions that are neither batching nor contracting",
+          infer_text_list(f, groups));
+  REQUIRE(f, groups.n == (contracting || batch ? 0 : 1), "c17", "rhs_group_dims is %s; expected %s",
+          infer_text_list(f, groups),
           contracting || batch ? "none with a ragged batching or contracting dimension" : "one dimension");
   if (groups.n)
     REQUIRE(f, infer_size_ok(b->dims[groups.data[0]], g), "c18", "rhs's group dimension has size %s; expected %s",
@@ -218,7 +231,8 @@ INFER(RAGGED_DOT) {
   return infer_make(f, &d, f->declared ? f->declared : a);
 }
 
-// --- einsum -----------------------------------------------------------------------------------------------------------
+// --- einsum
+// -----------------------------------------------------------------------------------------------------------
 
 // "ij,jk->ik" with one letter for each dimension; ellipses are not supported.
 static const hlo_shape *einsum(infer *f, int n) {
@@ -239,12 +253,14 @@ static const hlo_shape *einsum(infer *f, int n) {
       continue;
     }
     if (c == ' ') continue;
-    REQUIRE(f, c < 128 && c != '.', "c1", "config \"" STRV_FMT "\" has '%c'; expected letters (no ellipsis)", STRV_ARG(config), c);
+    REQUIRE(f, c < 128 && c != '.', "c1", "config \"" STRV_FMT "\" has '%c'; expected letters (no ellipsis)",
+            STRV_ARG(config), c);
     REQUIRE(f, k < infer_in(f, operand)->rank, "c1", "config \"" STRV_FMT "\" names too many dimensions of operand %d",
             STRV_ARG(config), operand);
     int64_t here = infer_in(f, operand)->dims[k++];
-    REQUIRE(f, !seen[c] || infer_size_ok(size[c], here), "c2", "dimension '%c' has sizes %s and %s; expected equal ones", c,
-            infer_text_dim(f, size[c]), infer_text_dim(f, here));
+    REQUIRE(f, !seen[c] || infer_size_ok(size[c], here), "c2",
+            "dimension '%c' has sizes %s and %s; expected equal ones", c, infer_text_dim(f, size[c]),
+            infer_text_dim(f, here));
     if (!seen[c] || infer_is_dynamic(size[c])) size[c] = here;
     seen[c] = true;
   }
@@ -260,14 +276,20 @@ static const hlo_shape *einsum(infer *f, int n) {
   return infer_make(f, &d, infer_in(f, 0));
 }
 
-INFER(EINSUM) { return einsum(f, 2); }
-INFER(UNARY_EINSUM) { return einsum(f, 1); }
+INFER(EINSUM) {
+  return einsum(f, 2);
+}
+INFER(UNARY_EINSUM) {
+  return einsum(f, 1);
+}
 
-// --- convolution ------------------------------------------------------------------------------------------------------
+// --- convolution
+// ------------------------------------------------------------------------------------------------------
 
-static bool check_labels(infer *f, int64_t a, int64_t b, hlo_i64s spatial, int rank, const char *what, const char *size_label,
-                         const char *label) {
-  REQUIRE(f, spatial.n == rank - 2, size_label, "%d spatial dimensions of the %s; expected %d", spatial.n, what, rank - 2);
+static bool check_labels(infer *f, int64_t a, int64_t b, hlo_i64s spatial, int rank, const char *what,
+                         const char *size_label, const char *label) {
+  REQUIRE(f, spatial.n == rank - 2, size_label, "%d spatial dimensions of the %s; expected %d", spatial.n, what,
+          rank - 2);
   int64_t ends[2] = {a, b};
   hlo_i64s all = joined(f, (hlo_i64s){ends, 2}, spatial);
   REQUIRE(f, infer_in_range(all, rank) && infer_unique(all), label,
@@ -275,28 +297,33 @@ static bool check_labels(infer *f, int64_t a, int64_t b, hlo_i64s spatial, int r
   return true;
 }
 
-static bool divides(int64_t n, int64_t size) { return infer_is_dynamic(size) || size % n == 0; }
+static bool divides(int64_t n, int64_t size) {
+  return infer_is_dynamic(size) || size % n == 0;
+}
 
 static bool check_conv(infer *f, const hlo_attrs_convolution *at) {
   const hlo_shape *x = infer_in(f, 0), *k = infer_in(f, 1);
   const hlo_conv_dnums *d = &at->dnums;
-  REQUIRE(f, x->rank == k->rank && x->rank >= 2, "c1", "operands have ranks %d and %d; expected equal ones, at least 2", x->rank,
-          k->rank);
+  REQUIRE(f, x->rank == k->rank && x->rank >= 2, "c1", "operands have ranks %d and %d; expected equal ones, at least 2",
+          x->rank, k->rank);
   CHECK(check_labels(f, d->input_batch, d->input_feature, d->input_spatial, x->rank, "input", "c12", "c13"));
-  CHECK(check_labels(f, d->kernel_input_feature, d->kernel_output_feature, d->kernel_spatial, x->rank, "kernel", "c17", "c18"));
+  CHECK(check_labels(f, d->kernel_input_feature, d->kernel_output_feature, d->kernel_spatial, x->rank, "kernel", "c17",
+                     "c18"));
   CHECK(check_labels(f, d->output_batch, d->output_feature, d->output_spatial, x->rank, "result", "c19", "c20"));
   long long fg = at->feature_group_count, bg = at->batch_group_count;
   REQUIRE(f, fg > 0, "c21", "feature_group_count is %lld; expected > 0", fg);
   REQUIRE(f, bg > 0, "c22", "batch_group_count is %lld; expected > 0", bg);
-  REQUIRE(f, fg == 1 || bg == 1, "c23", "feature_group_count and batch_group_count are %lld and %lld; expected one of them 1", fg,
-          bg);
+  REQUIRE(f, fg == 1 || bg == 1, "c23",
+          "feature_group_count and batch_group_count are %lld and %lld; expected one of them 1", fg, bg);
   int64_t batch = x->dims[d->input_batch], in = x->dims[d->input_feature];
   int64_t kernel_in = k->dims[d->kernel_input_feature], out = k->dims[d->kernel_output_feature];
-  REQUIRE(f, divides(bg, batch), "c10", "the batch size %s is no multiple of batch_group_count %lld", infer_text_dim(f, batch), bg);
+  REQUIRE(f, divides(bg, batch), "c10", "the batch size %s is no multiple of batch_group_count %lld",
+          infer_text_dim(f, batch), bg);
   REQUIRE(f, divides(fg, in), "c11", "the input feature size %s is no multiple of feature_group_count %lld",
           infer_text_dim(f, in), fg);
   REQUIRE(f, infer_is_dynamic(in) || infer_size_ok(kernel_in, in / fg), "c14",
-          "the kernel's input feature size is %s; expected %s / %lld", infer_text_dim(f, kernel_in), infer_text_dim(f, in), fg);
+          "the kernel's input feature size is %s; expected %s / %lld", infer_text_dim(f, kernel_in),
+          infer_text_dim(f, in), fg);
   REQUIRE(f, divides(bg, out), "c15", "the kernel's output feature size %s is no multiple of batch_group_count %lld",
           infer_text_dim(f, out), bg);
   REQUIRE(f, divides(fg, out), "c16", "the kernel's output feature size %s is no multiple of feature_group_count %lld",
@@ -304,8 +331,8 @@ static bool check_conv(infer *f, const hlo_attrs_convolution *at) {
   return check_precision(f, at->precision, "c24");
 }
 
-// paddings: 2 per spatial dimension when they are an operand (dynamic_conv) that is constant; NULL: those of the window,
-// or unknown if `known` is false.
+// paddings: 2 per spatial dimension when they are an operand (dynamic_conv) that is constant; NULL: those of the
+// window, or unknown if `known` is false.
 static const hlo_shape *conv_result(infer *f, const hlo_attrs_convolution *at, const int64_t *paddings, bool known) {
   static const infer_window_labels labels = {NULL, "c3", "c6", "c8", "c25"};
   const hlo_shape *x = infer_in(f, 0), *k = infer_in(f, 1);
@@ -315,14 +342,16 @@ static const hlo_shape *conv_result(infer *f, const hlo_attrs_convolution *at, c
   for (int i = 0; i < d.n; i++) d.bound[i] = HLO_DYNAMIC;
   int64_t batch = x->dims[n->input_batch];
   d.size[n->output_batch] = infer_is_dynamic(batch) ? batch : batch / at->batch_group_count;
-  if (infer_is_dynamic(batch) && at->batch_group_count == 1) d.bound[n->output_batch] = infer_bound(x, (int)n->input_batch);
+  if (infer_is_dynamic(batch) && at->batch_group_count == 1)
+    d.bound[n->output_batch] = infer_bound(x, (int)n->input_batch);
   d.size[n->output_feature] = k->dims[n->kernel_output_feature];
   d.bound[n->output_feature] = infer_bound(k, (int)n->kernel_output_feature);
   for (int i = 0; i < at->window.n; i++) {
     hlo_window_dim w = at->window.dims[i];
     int64_t size = k->dims[n->kernel_spatial.data[i]], *to = &d.size[n->output_spatial.data[i]];
     REQUIRE(f, w.size == size || infer_is_dynamic(size) || infer_is_dynamic(w.size), "c25",
-            "window dimension %d has size %s; expected the kernel's %s", i, infer_text_dim(f, w.size), infer_text_dim(f, size));
+            "window dimension %d has size %s; expected the kernel's %s", i, infer_text_dim(f, w.size),
+            infer_text_dim(f, size));
     w.size = size;
     if (paddings) {
       w.pad_low = paddings[2 * i];
@@ -345,7 +374,8 @@ static bool conv_types(infer *f, const hlo_attrs_convolution *at) {
   REQUIRE(f, !r || !infer_per_axis(r) || r->quant->axis == at->dnums.output_feature, "c30",
           "the result is quantized along dimension %d; expected its output feature dimension %lld", r->quant->axis,
           (long long)at->dnums.output_feature);
-  REQUIRE(f, !r || !hlo_shape_is_array(r) || r->rank == x->rank, "c26", "the result has rank %d; expected %d", r->rank, x->rank);
+  REQUIRE(f, !r || !hlo_shape_is_array(r) || r->rank == x->rank, "c26", "the result has rank %d; expected %d", r->rank,
+          x->rank);
   return check_types(f, x, k, &labels);
 }
 

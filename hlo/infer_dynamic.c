@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shape inference of operations on dynamic shapes: the result's sizes come from operands.
 //
-// The declared result type is checked for rank, and, where the size operand is a constant, against its values, which also
-// refine the result.
+// The declared result type is checked for rank, and, where the size operand is a constant, against its values, which
+// also refine the result.
 #include "hlo/infer_internal.h"
 
 // Operand i is a list of integers, one for each of `rank` dimensions (any number if rank < 0).
 static bool size_list(infer *f, int i, int rank, const char *type_label, const char *size_label) {
   CHECK(infer_class(f, i, "I", type_label));
   const hlo_shape *s = infer_in(f, i);
-  REQUIRE(f, s->rank == 1 && !s->quant, type_label, "operand %d has type %s; expected one dimension", i, infer_text(f, s));
-  REQUIRE(f, !infer_is_dynamic(s->dims[0]), type_label, "operand %d has type %s; expected a static number of entries", i,
+  REQUIRE(f, s->rank == 1 && !s->quant, type_label, "operand %d has type %s; expected one dimension", i,
           infer_text(f, s));
+  REQUIRE(f, !infer_is_dynamic(s->dims[0]), type_label, "operand %d has type %s; expected a static number of entries",
+          i, infer_text(f, s));
   REQUIRE(f, rank < 0 || s->dims[0] == rank, size_label, "operand %d has %s entries; expected %d", i,
           infer_text_dim(f, s->dims[0]), rank);
   return true;
@@ -26,8 +27,9 @@ static const hlo_shape *refined(infer *f, int i, const char *label) {
   REQUIRE(f, n == r->rank, label, "operand %d gives %d sizes; expected the result's rank %d", i, n, r->rank);
   infer_dims d = {.n = 0};
   for (int k = 0; k < n; k++) {
-    REQUIRE(f, sizes[k] >= 0 && infer_size_ok(r->dims[k], sizes[k]), label, "the result has size %s in dimension %d; expected %lld",
-            infer_text_dim(f, r->dims[k]), k, (long long)sizes[k]);
+    REQUIRE(f, sizes[k] >= 0 && infer_size_ok(r->dims[k], sizes[k]), label,
+            "the result has size %s in dimension %d; expected %lld", infer_text_dim(f, r->dims[k]), k,
+            (long long)sizes[k]);
     infer_push(&d, sizes[k], HLO_DYNAMIC);
   }
   return infer_make(f, &d, r);
@@ -54,8 +56,8 @@ INFER(SET_DIMENSION_SIZE) {
   if (!infer_is_dynamic(d.size[k])) d.bound[k] = d.size[k];
   d.size[k] = HLO_DYNAMIC;
   if (infer_constant(f, 1, &size, 1, &n) && n == 1) {
-    REQUIRE(f, size >= 0 && (infer_is_dynamic(d.bound[k]) || size <= d.bound[k]), "c2", "the size is %lld; expected one in [0, %s]",
-            (long long)size, infer_text_dim(f, d.bound[k]));
+    REQUIRE(f, size >= 0 && (infer_is_dynamic(d.bound[k]) || size <= d.bound[k]), "c2",
+            "the size is %lld; expected one in [0, %s]", (long long)size, infer_text_dim(f, d.bound[k]));
     if (size == d.bound[k]) {
       d.size[k] = size;
       d.bound[k] = HLO_DYNAMIC;
@@ -73,13 +75,14 @@ INFER(DYNAMIC_BROADCAST_IN_DIM) {
   CHECK(size_list(f, 1, f->declared->rank, "i2", "c7"));
   CHECK(infer_broadcast(f, a->dimensions));
   for (int i = 0; i < 2; i++) {
-    REQUIRE(f, infer_unique(lists[i]), "c8", "known dimensions are %s; expected distinct entries", infer_text_list(f, lists[i]));
-    REQUIRE(f, infer_in_range(lists[i], x->rank), i ? "c10" : "c9", "known dimensions are %s; expected entries in [0, %d)",
-            infer_text_list(f, lists[i]), x->rank);
+    REQUIRE(f, infer_unique(lists[i]), "c8", "known dimensions are %s; expected distinct entries",
+            infer_text_list(f, lists[i]));
+    REQUIRE(f, infer_in_range(lists[i], x->rank), i ? "c10" : "c9",
+            "known dimensions are %s; expected entries in [0, %d)", infer_text_list(f, lists[i]), x->rank);
   }
   for (int i = 0; i < lists[0].n; i++)
-    REQUIRE(f, !hlo_i64s_contains(lists[1], lists[0].data[i]), "c8", "dimension %lld is known to expand and not to expand",
-            (long long)lists[0].data[i]);
+    REQUIRE(f, !hlo_i64s_contains(lists[1], lists[0].data[i]), "c8",
+            "dimension %lld is known to expand and not to expand", (long long)lists[0].data[i]);
   const hlo_shape *r = refined(f, 1, "c7");
   CHECK(r);
   for (int i = 0; i < x->rank; i++)
@@ -108,8 +111,9 @@ INFER(DYNAMIC_RESHAPE) {
   const hlo_shape *r = refined(f, 1, "c4"), *x = infer_in(f, 0);
   CHECK(r);
   if (hlo_shape_is_static(r) && hlo_shape_is_static(x))
-    REQUIRE(f, hlo_shape_elements(r) == hlo_shape_elements(x), "c2", "the result %s has %lld elements; expected those of %s, %lld",
-            infer_text(f, r), (long long)hlo_shape_elements(r), infer_text(f, x), (long long)hlo_shape_elements(x));
+    REQUIRE(f, hlo_shape_elements(r) == hlo_shape_elements(x), "c2",
+            "the result %s has %lld elements; expected those of %s, %lld", infer_text(f, r),
+            (long long)hlo_shape_elements(r), infer_text(f, x), (long long)hlo_shape_elements(x));
   return r;
 }
 

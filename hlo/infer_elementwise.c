@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shape inference of elementwise operations: unary, binary, ternary, conversions, quantization, elementwise CHLO.
 //
-// The driver has already checked that operands are arrays of the class that ops.def asks for. Results have the operands'
-// dimensions, the most specific ones where some are dynamic.
+// The driver has already checked that operands are arrays of the class that ops.def asks for. Results have the
+// operands' dimensions, the most specific ones where some are dynamic.
 #include "hlo/infer_internal.h"
 
-// --- one operand ------------------------------------------------------------------------------------------------------
+// --- one operand
+// ------------------------------------------------------------------------------------------------------
 
 static const hlo_shape *same(infer *f) {
   f->result_label = "c1";
@@ -30,8 +31,8 @@ static const hlo_shape *part_of_complex(infer *f) {
   return real_part(f);
 }
 
-#define SAME(ENUM) \
-  INFER(ENUM) { return same(f); }
+// clang-format off
+#define SAME(ENUM) INFER(ENUM) { return same(f); }
 SAME(CBRT) SAME(CEIL) SAME(COUNT_LEADING_ZEROS) SAME(COSINE) SAME(EXPONENTIAL) SAME(EXPONENTIAL_MINUS_ONE) SAME(FLOOR)
 SAME(LOG) SAME(LOG_PLUS_ONE) SAME(LOGISTIC) SAME(NEGATE) SAME(NOT) SAME(POPCNT) SAME(ROUND_NEAREST_AFZ)
 SAME(ROUND_NEAREST_EVEN) SAME(RSQRT) SAME(SIGN) SAME(SINE) SAME(SQRT) SAME(TAN) SAME(TANH)
@@ -46,6 +47,7 @@ INFER(IS_FINITE) { return predicate(f); }
 INFER(IS_INF) { return predicate(f); }
 INFER(IS_NEG_INF) { return predicate(f); }
 INFER(IS_POS_INF) { return predicate(f); }
+// clang-format on
 
 INFER(REDUCE_PRECISION) {
   const hlo_attrs_reduce_precision *a = INFER_ATTRS(f, reduce_precision);
@@ -54,14 +56,15 @@ INFER(REDUCE_PRECISION) {
   return same(f);
 }
 
-// --- two operands -----------------------------------------------------------------------------------------------------
+// --- two operands
+// -----------------------------------------------------------------------------------------------------
 
 static bool alike(infer *f, int i, int k, const char *type_label, const char *dims_label) {
   const hlo_shape *a = infer_in(f, i), *b = infer_in(f, k);
   REQUIRE(f, infer_same_type(a, b), type_label, "operand %d has elements of type %s; expected %s as operand %d has", k,
           infer_text_type(f, b), infer_text_type(f, a), i);
-  REQUIRE(f, infer_compatible_dims(a, b), dims_label, "operand %d has shape %s; expected the shape of operand %d, %s", k,
-          infer_text(f, b), i, infer_text(f, a));
+  REQUIRE(f, infer_compatible_dims(a, b), dims_label, "operand %d has shape %s; expected the shape of operand %d, %s",
+          k, infer_text(f, b), i, infer_text(f, a));
   return true;
 }
 
@@ -71,24 +74,28 @@ static const hlo_shape *binary(infer *f) {
   return infer_meet(f, infer_in(f, 0), infer_in(f, 1));
 }
 
-#define BINARY(ENUM) \
-  INFER(ENUM) { return binary(f); }
+// clang-format off
+#define BINARY(ENUM) INFER(ENUM) { return binary(f); }
 BINARY(ATAN2) BINARY(DIVIDE) BINARY(MAXIMUM) BINARY(MINIMUM) BINARY(MULTIPLY) BINARY(POWER) BINARY(REMAINDER)
 BINARY(SHIFT_LEFT) BINARY(SHIFT_RIGHT_ARITHMETIC) BINARY(SHIFT_RIGHT_LOGICAL) BINARY(SUBTRACT) BINARY(AND) BINARY(OR)
 BINARY(XOR)
 // CHLO
 BINARY(MULHI) BINARY(NEXT_AFTER) BINARY(POLYGAMMA) BINARY(ZETA)
+// clang-format on
 
-static bool check_add_axis(infer *f, const hlo_shape *s, const hlo_shape *result, const char *name, const char *label) {
+static bool check_add_axis(infer *f, const hlo_shape *s, const hlo_shape *result, const char *name,
+                                   const char *label) {
   REQUIRE(f, !infer_per_axis(s) || s->quant->axis == result->quant->axis, label,
-          "the result's quantization dimension is %d; expected that of %s, %d", result->quant->axis, name, s->quant->axis);
+          "the result's quantization dimension is %d; expected that of %s, %d", result->quant->axis, name,
+          s->quant->axis);
   return true;
 }
 
 static const hlo_shape *add_quantized(infer *f) {
   const hlo_shape *a = infer_in(f, 0), *b = infer_in(f, 1), *r = f->declared;
-  REQUIRE(f, a->quant && b->quant && (!r || r->quant), "c2", "operands and result have types %s, %s, %s; expected all quantized",
-          infer_text(f, a), infer_text(f, b), r ? infer_text(f, r) : "unknown");
+  REQUIRE(f, a->quant && b->quant && (!r || r->quant), "c2",
+          "operands and result have types %s, %s, %s; expected all quantized", infer_text(f, a), infer_text(f, b),
+          r ? infer_text(f, r) : "unknown");
   REQUIRE(f, infer_compatible_dims(a, b), "c1", "operands have shapes %s and %s; expected equal ones", infer_text(f, a),
           infer_text(f, b));
   REQUIRE(f, a->dtype == b->dtype && (!r || r->dtype == a->dtype), "c3", "storage types differ: %s, %s, %s",
@@ -102,27 +109,29 @@ static const hlo_shape *add_quantized(infer *f) {
           infer_per_axis(r) ? "axis" : "tensor", any ? "axis" : "tensor");
   CHECK(check_add_axis(f, a, r, "lhs", "c6"));
   CHECK(check_add_axis(f, b, r, "rhs", "c7"));
-  REQUIRE(f, infer_compatible_dims(a, r), "c1", "the result has shape %s; expected %s", infer_text(f, r), infer_text(f, a));
+  REQUIRE(f, infer_compatible_dims(a, r), "c1", "the result has shape %s; expected %s", infer_text(f, r),
+          infer_text(f, a));
   return r;
 }
 
 INFER(ADD) {
   const hlo_shape *r = f->declared;
-  if (infer_in(f, 0)->quant || infer_in(f, 1)->quant || (r && hlo_shape_is_array(r) && r->quant)) return add_quantized(f);
+  if (infer_in(f, 0)->quant || infer_in(f, 1)->quant || (r && hlo_shape_is_array(r) && r->quant))
+    return add_quantized(f);
   return binary(f);
 }
 
 static bool check_compare_type(infer *f, hlo_dtype t, hlo_comparison_type type) {
   if (type == HLO_COMPARISON_TYPE_NOTYPE) return true;
   hlo_dtype_class c = hlo_dtype_cls(t);
-  bool ok = c == HLO_CLASS_SINT     ? type == HLO_COMPARISON_TYPE_SIGNED
-            : c == HLO_CLASS_FLOAT  ? type == HLO_COMPARISON_TYPE_FLOAT || type == HLO_COMPARISON_TYPE_TOTALORDER
+  bool ok = c == HLO_CLASS_SINT      ? type == HLO_COMPARISON_TYPE_SIGNED
+            : c == HLO_CLASS_FLOAT   ? type == HLO_COMPARISON_TYPE_FLOAT || type == HLO_COMPARISON_TYPE_TOTALORDER
             : c == HLO_CLASS_COMPLEX ? type == HLO_COMPARISON_TYPE_FLOAT
                                      : type == HLO_COMPARISON_TYPE_UNSIGNED;
   REQUIRE(f, ok, "c3", "compare_type is %s; expected %s for elements of type %s",
           hlo_enum_name(HLO_ATTR_KIND_comparison_type, (int)type),
-          c == HLO_CLASS_SINT     ? "SIGNED"
-          : c == HLO_CLASS_FLOAT  ? "FLOAT or TOTALORDER"
+          c == HLO_CLASS_SINT      ? "SIGNED"
+          : c == HLO_CLASS_FLOAT   ? "FLOAT or TOTALORDER"
           : c == HLO_CLASS_COMPLEX ? "FLOAT"
                                    : "UNSIGNED",
           hlo_dtype_table[t].hlo_name);
@@ -135,8 +144,9 @@ INFER(COMPARE) {
   const hlo_attrs_compare *a = INFER_ATTRS(f, compare);
   const hlo_shape *s = infer_in(f, 0);
   CHECK(check_compare_type(f, s->quant ? s->quant->expressed : s->dtype, a->type));
-  REQUIRE(f, !hlo_dtype_is_complex(s->dtype) || a->direction == HLO_COMPARISON_DIRECTION_EQ ||
-                 a->direction == HLO_COMPARISON_DIRECTION_NE,
+  REQUIRE(f,
+          !hlo_dtype_is_complex(s->dtype) || a->direction == HLO_COMPARISON_DIRECTION_EQ ||
+              a->direction == HLO_COMPARISON_DIRECTION_NE,
           "c3", "complex numbers are compared by %s; expected EQ or NE",
           hlo_enum_name(HLO_ATTR_KIND_comparison_direction, (int)a->direction));
   const hlo_shape *m = infer_meet(f, s, infer_in(f, 1));
@@ -157,7 +167,8 @@ INFER(COMPLEX) {
   return m ? infer_retype(f, m, t == HLO_F32 ? HLO_C64 : HLO_C128) : NULL;
 }
 
-// --- three operands ---------------------------------------------------------------------------------------------------
+// --- three operands
+// ---------------------------------------------------------------------------------------------------
 
 INFER(CLAMP) {
   const hlo_shape *x = infer_in(f, 1);
@@ -167,8 +178,8 @@ INFER(CLAMP) {
     REQUIRE(f, limit->rank == 0 || infer_compatible_dims(limit, x), i ? "c2" : "c1",
             "%s has shape %s; expected a scalar or the operand's shape %s", i ? "max" : "min", infer_text(f, limit),
             infer_text(f, x));
-    REQUIRE(f, infer_same_type(limit, x), "c3", "%s has elements of type %s; expected the operand's %s", i ? "max" : "min",
-            infer_text_type(f, limit), infer_text_type(f, x));
+    REQUIRE(f, infer_same_type(limit, x), "c3", "%s has elements of type %s; expected the operand's %s",
+            i ? "max" : "min", infer_text_type(f, limit), infer_text_type(f, x));
   }
   return x;
 }
@@ -183,7 +194,8 @@ INFER(SELECT) {
   return infer_meet(f, x, infer_in(f, 2));
 }
 
-// --- conversions ------------------------------------------------------------------------------------------------------
+// --- conversions
+// ------------------------------------------------------------------------------------------------------
 
 // The operand's dimensions with the declared element type, after checking that they are compatible.
 static const hlo_shape *declared_type(infer *f) {

@@ -3,8 +3,9 @@
 //
 // Every operation of ops.def has one function hlo_infer_<ENUM>(infer *), declared here from the table, so an operation
 // without one does not link. It checks the operation's constraints, reports the first broken one with the label that
-// StableHLO's specification gives it ("dot_general_c12"; "_iN" for the type of the N-th input), and returns the result's
-// shape, or NULL after a report. The driver (infer.c) then compares and merges that shape with the declared one.
+// StableHLO's specification gives it ("dot_general_c12"; "_iN" for the type of the N-th input), and returns the
+// result's shape, or NULL after a report. The driver (infer.c) then compares and merges that shape with the declared
+// one.
 //
 // Invariants inside these functions: operand and computation pointers are not NULL, their counts are those of ops.def,
 // every shape has at most INFER_MAX_RANK dimensions, attributes are present and enumerations in range.
@@ -21,7 +22,7 @@ typedef struct infer {
   hlo_shape_table *shapes;  // result shapes are interned here
   const hlo_module *module;
   hlo_op op;
-  int n;                    // operands
+  int n;  // operands
   hlo_instr *const *in;
   int n_called;
   hlo_computation *const *called;
@@ -29,10 +30,10 @@ typedef struct infer {
   const hlo_shape *declared;  // NULL if not given
   const loc *loc;
   diag_sink *sink;
-  strv name;                  // of the instruction, for messages; may be empty
-  const char *result_label;   // constraint that a declared shape breaks when it differs from the inferred one
-  const char *type_label;     // the same where only element types differ; NULL: result_label
-  bool exact_layout;          // layouts of inferred and declared shape must agree
+  strv name;                 // of the instruction, for messages; may be empty
+  const char *result_label;  // constraint that a declared shape breaks when it differs from the inferred one
+  const char *type_label;    // the same where only element types differ; NULL: result_label
+  bool exact_layout;         // layouts of inferred and declared shape must agree
 } infer;
 
 // Dimension sizes under construction; sizes beyond INFER_MAX_RANK are counted, not stored.
@@ -42,7 +43,8 @@ typedef struct infer_dims {
 } infer_dims;
 
 typedef const hlo_shape *(*infer_fn)(infer *f);
-#define OP(ENUM, stablehlo, text, min, max, called, traits, FAMILY, attrs, TYPES) const hlo_shape *hlo_infer_##ENUM(infer *f);
+#define OP(ENUM, stablehlo, text, min, max, called, traits, FAMILY, attrs, TYPES) \
+  const hlo_shape *hlo_infer_##ENUM(infer *f);
 #include "hlo/ops.def"
 #undef OP
 #define INFER(ENUM) const hlo_shape *hlo_infer_##ENUM(infer *f)
@@ -51,12 +53,12 @@ typedef const hlo_shape *(*infer_fn)(infer *f);
 // Reports "<op>_<label>: text" at the instruction's location. Returns false.
 bool infer_error(infer *f, const char *label, const char *format, ...) LEMNOS_PRINTF(3, 4);
 // In a function returning bool or a pointer.
-#define REQUIRE(f, cond, label, ...)              \
-  do {                                            \
-    if (LEMNOS_UNLIKELY(!(cond))) {               \
-      infer_error((f), (label), __VA_ARGS__);     \
-      return 0;                                   \
-    }                                             \
+#define REQUIRE(f, cond, label, ...)          \
+  do {                                        \
+    if (LEMNOS_UNLIKELY(!(cond))) {           \
+      infer_error((f), (label), __VA_ARGS__); \
+      return 0;                               \
+    }                                         \
   } while (0)
 #define CHECK(x)        \
   do {                  \
@@ -76,11 +78,14 @@ const char *infer_text_dim(infer *f, int64_t size);         // "?" if dynamic
 const char *infer_op_label(hlo_op op, char buffer[64]);     // "dot_general"
 
 // --- operands ---
-static inline const hlo_shape *infer_in(const infer *f, int i) { return f->in[i]->shape; }
-bool infer_array(infer *f, int i, const char *label);                        // operand i is an array
+static inline const hlo_shape *infer_in(const infer *f, int i) {
+  return f->in[i]->shape;
+}
+bool infer_array(infer *f, int i, const char *label);  // operand i is an array
 bool infer_arrays(infer *f, int first, int n, const char *label);
-bool infer_scalar(infer *f, int i, const char *label);                       // of rank 0
-bool infer_class(infer *f, int i, const char *type_class, const char *label);  // array whose elements are of a TYPES class
+bool infer_scalar(infer *f, int i, const char *label);  // of rank 0
+bool infer_class(infer *f, int i, const char *type_class,
+                 const char *label);  // array whose elements are of a TYPES class
 bool infer_class_has(const char *type_class, hlo_dtype t);
 bool infer_not_per_axis(infer *f, int i, const char *label);
 bool infer_need_declared(infer *f);  // array or not, but given
@@ -90,15 +95,25 @@ bool infer_need_declared_bounded(infer *f);  // array whose sizes are static or 
 bool infer_constant(const infer *f, int i, int64_t *out, int max, int *out_n);
 
 // --- types and sizes ---
-static inline bool infer_is_dynamic(int64_t size) { return size == HLO_DYNAMIC; }
-static inline bool infer_size_ok(int64_t a, int64_t b) { return a == b || a == HLO_DYNAMIC || b == HLO_DYNAMIC; }
-static inline int64_t infer_bound(const hlo_shape *s, int i) { return s->bounds ? s->bounds[i] : HLO_DYNAMIC; }
-static inline bool infer_per_axis(const hlo_shape *s) { return s->quant && s->quant->axis >= 0; }
-static inline bool infer_per_tensor(const hlo_shape *s) { return s->quant && s->quant->axis < 0; }
-bool infer_same_type(const hlo_shape *a, const hlo_shape *b);       // element types, scales and zero points aside
-bool infer_same_quant(const hlo_shape *a, const hlo_shape *b);      // scales and zero points too
+static inline bool infer_is_dynamic(int64_t size) {
+  return size == HLO_DYNAMIC;
+}
+static inline bool infer_size_ok(int64_t a, int64_t b) {
+  return a == b || a == HLO_DYNAMIC || b == HLO_DYNAMIC;
+}
+static inline int64_t infer_bound(const hlo_shape *s, int i) {
+  return s->bounds ? s->bounds[i] : HLO_DYNAMIC;
+}
+static inline bool infer_per_axis(const hlo_shape *s) {
+  return s->quant && s->quant->axis >= 0;
+}
+static inline bool infer_per_tensor(const hlo_shape *s) {
+  return s->quant && s->quant->axis < 0;
+}
+bool infer_same_type(const hlo_shape *a, const hlo_shape *b);   // element types, scales and zero points aside
+bool infer_same_quant(const hlo_shape *a, const hlo_shape *b);  // scales and zero points too
 bool infer_compatible_dims(const hlo_shape *a, const hlo_shape *b);
-bool infer_compatible(const hlo_shape *a, const hlo_shape *b);      // dims and types, tuples element by element
+bool infer_compatible(const hlo_shape *a, const hlo_shape *b);  // dims and types, tuples element by element
 bool infer_same_layout(const hlo_shape *a, const hlo_shape *b);
 bool infer_promotable(const hlo_shape *from, const hlo_shape *to);  // is_promotable of the specification
 bool infer_unique(hlo_i64s l);
@@ -129,14 +144,15 @@ bool infer_broadcast(infer *f, hlo_i64s map);  // c1..c6 of [dynamic_]broadcast_
 bool infer_reshape(infer *f);                  // c1..c3 of [dynamic_]reshape, against f->declared
 
 // --- windows, reductions ---
-// Checks one window dimension with labels for size, stride, base dilation, window dilation (NULL: must be 1), and computes how
-// many positions it has in a dimension of `size`.
+// Checks one window dimension with labels for size, stride, base dilation, window dilation (NULL: must be 1), and
+// computes how many positions it has in a dimension of `size`.
 typedef struct infer_window_labels {
   const char *size, *stride, *base_dilation, *window_dilation, *result;
 } infer_window_labels;
-bool infer_window(infer *f, int i, const hlo_window_dim *w, int64_t size, const infer_window_labels *labels, int64_t *out);
-// Checks a reducer: 2n scalar parameters (E0.., E0..) and results (E0..), each promotable from inputs[i]; fills elements[i]
-// with the scalar result shapes.
+bool infer_window(infer *f, int i, const hlo_window_dim *w, int64_t size, const infer_window_labels *labels,
+                  int64_t *out);
+// Checks a reducer: 2n scalar parameters (E0.., E0..) and results (E0..), each promotable from inputs[i]; fills
+// elements[i] with the scalar result shapes.
 bool infer_reducer(infer *f, const hlo_computation *body, int n, const hlo_shape *const *inputs, const char *label,
                    const hlo_shape **elements);
 // Result j of a computation: its root, or an element of its root's tuple. n results expected: 1 plain or n in a tuple.

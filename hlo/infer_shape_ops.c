@@ -2,7 +2,8 @@
 // Shape inference of leaves, tuples and data movement.
 #include "hlo/infer_internal.h"
 
-// --- leaves and tuples ------------------------------------------------------------------------------------------------
+// --- leaves and tuples
+// ------------------------------------------------------------------------------------------------
 
 INFER(PARAMETER) {
   CHECK(infer_need_declared(f));
@@ -18,7 +19,8 @@ INFER(CONSTANT) {
   REQUIRE(f, hlo_shape_is_static(s), "c1", "the literal has type %s; expected a static shape", infer_text(f, s));
   REQUIRE(f, l->data || hlo_shape_bytes(s) == 0, "c1", "the literal of type %s has no values", infer_text(f, s));
   // A quantized constant's literal may be given by its storage type alone.
-  if (r && hlo_shape_is_array(r) && r->quant && !s->quant && r->dtype == s->dtype && infer_compatible_dims(r, s)) return r;
+  if (r && hlo_shape_is_array(r) && r->quant && !s->quant && r->dtype == s->dtype && infer_compatible_dims(r, s))
+    return r;
   return s;
 }
 
@@ -72,7 +74,8 @@ INFER(OPTIMIZATION_BARRIER) {
   return infer_in(f, 0);
 }
 
-// --- broadcast, reshape, transpose ------------------------------------------------------------------------------------
+// --- broadcast, reshape, transpose
+// ------------------------------------------------------------------------------------
 
 bool infer_broadcast(infer *f, hlo_i64s map) {
   const hlo_shape *x = infer_in(f, 0), *r = f->declared;
@@ -85,8 +88,9 @@ bool infer_broadcast(infer *f, hlo_i64s map) {
   REQUIRE(f, infer_unique(map), "c4", "broadcast_dimensions is %s; expected distinct entries", infer_text_list(f, map));
   for (int i = 0; i < x->rank; i++) {
     int64_t size = x->dims[i], to = r->dims[map.data[i]];
-    REQUIRE(f, size == 1 || infer_size_ok(size, to), "c5", "operand dimension %d has size %s; expected 1 or %s, that of result dimension %lld",
-            i, infer_text_dim(f, size), infer_text_dim(f, to), (long long)map.data[i]);
+    REQUIRE(f, size == 1 || infer_size_ok(size, to), "c5",
+            "operand dimension %d has size %s; expected 1 or %s, that of result dimension %lld", i,
+            infer_text_dim(f, size), infer_text_dim(f, to), (long long)map.data[i]);
   }
   if (!infer_per_axis(r)) return true;
   const hlo_quant *q = x->quant, *p = r->quant;
@@ -179,13 +183,14 @@ INFER(REVERSE) {
   hlo_i64s dims = INFER_ATTRS(f, dimensions)->dimensions;
   CHECK(infer_not_per_axis(f, 0, "i1"));
   REQUIRE(f, infer_unique(dims), "c2", "dimensions is %s; expected distinct entries", infer_text_list(f, dims));
-  REQUIRE(f, infer_in_range(dims, x->rank), "c3", "dimensions is %s; expected entries in [0, %d)", infer_text_list(f, dims),
-          x->rank);
+  REQUIRE(f, infer_in_range(dims, x->rank), "c3", "dimensions is %s; expected entries in [0, %d)",
+          infer_text_list(f, dims), x->rank);
   f->result_label = "c1";
   return x;
 }
 
-// --- slice, pad, concatenate ------------------------------------------------------------------------------------------
+// --- slice, pad, concatenate
+// ------------------------------------------------------------------------------------------
 
 INFER(SLICE) {
   CHECK(infer_array(f, 0, "i1"));
@@ -224,17 +229,21 @@ INFER(PAD) {
   infer_dims d = {.n = 0};
   REQUIRE(f, infer_same_type(x, infer_in(f, 1)), "c1", "the padding value has type %s; expected %s",
           infer_text_type(f, infer_in(f, 1)), infer_text_type(f, x));
-  REQUIRE(f, p->n == x->rank, "c2", "padding is given for %d dimensions; expected the operand's rank %d", p->n, x->rank);
+  REQUIRE(f, p->n == x->rank, "c2", "padding is given for %d dimensions; expected the operand's rank %d", p->n,
+          x->rank);
   for (int i = 0; i < p->n; i++) {
     REQUIRE(f, p->dims[i].interior >= 0, "c3", "interior padding of dimension %d is %lld; expected >= 0", i,
             (long long)p->dims[i].interior);
     int64_t size = x->dims[i], most = infer_is_dynamic(size) ? infer_bound(x, i) : size, to = HLO_DYNAMIC;
     if (!infer_is_dynamic(most)) {
-      REQUIRE(f, padded_size(most, &p->dims[i], &to), "c4", "the padded size of dimension %d does not fit into 62 bits", i);
+      REQUIRE(f, padded_size(most, &p->dims[i], &to), "c4", "the padded size of dimension %d does not fit into 62 bits",
+              i);
       REQUIRE(f, to >= 0, "c4", "padding leaves dimension %d with size %lld; expected >= 0", i, (long long)to);
     }
-    if (infer_is_dynamic(size)) infer_push(&d, HLO_DYNAMIC, to);
-    else infer_push(&d, to, HLO_DYNAMIC);
+    if (infer_is_dynamic(size))
+      infer_push(&d, HLO_DYNAMIC, to);
+    else
+      infer_push(&d, to, HLO_DYNAMIC);
   }
   f->result_label = "c4";
   f->type_label = "c1";
@@ -249,8 +258,10 @@ static bool concatenated(infer *f, int axis, int64_t *out_size, int64_t *out_bou
     const hlo_shape *s = infer_in(f, i);
     int64_t size = s->dims[axis], most = infer_is_dynamic(size) ? infer_bound(s, axis) : size;
     dynamic |= infer_is_dynamic(size);
-    if (infer_is_dynamic(most)) known = false;
-    else REQUIRE(f, infer_add(total, most, &total), "c6", "the result's size does not fit into 62 bits");
+    if (infer_is_dynamic(most))
+      known = false;
+    else
+      REQUIRE(f, infer_add(total, most, &total), "c6", "the result's size does not fit into 62 bits");
   }
   *out_size = dynamic ? HLO_DYNAMIC : total;
   *out_bound = dynamic && known ? total : HLO_DYNAMIC;
@@ -271,12 +282,14 @@ INFER(CONCATENATE) {
     REQUIRE(f, s->rank == x->rank, "c2", "input %d has rank %d; expected %d", i, s->rank, x->rank);
     for (int k = 0; k < x->rank; k++) {
       if (k == axis) continue;
-      REQUIRE(f, infer_size_ok(d.size[k], s->dims[k]), "c2", "input %d has type %s; expected size %s in dimension %d", i,
-              infer_text(f, s), infer_text_dim(f, d.size[k]), k);
+      REQUIRE(f, infer_size_ok(d.size[k], s->dims[k]), "c2", "input %d has type %s; expected size %s in dimension %d",
+              i, infer_text(f, s), infer_text_dim(f, d.size[k]), k);
       if (infer_is_dynamic(d.size[k])) {
         d.size[k] = s->dims[k];
-        if (!infer_is_dynamic(s->dims[k])) d.bound[k] = HLO_DYNAMIC;
-        else if (infer_is_dynamic(d.bound[k])) d.bound[k] = infer_bound(s, k);
+        if (!infer_is_dynamic(s->dims[k]))
+          d.bound[k] = HLO_DYNAMIC;
+        else if (infer_is_dynamic(d.bound[k]))
+          d.bound[k] = infer_bound(s, k);
       }
     }
   }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shape inference: the arithmetic of types and sizes that the infer_<family>.c files share.
 //
-// Two shapes are compatible when their element types agree (quantized: same storage, range, expressed type and granularity;
-// scales and zero points may differ), ranks agree, and each pair of sizes is equal or one of them is dynamic, a static
-// size not exceeding the other's bound. All sizes are computed within 62 bits; what does not fit is an error.
+// Two shapes are compatible when their element types agree (quantized: same storage, range, expressed type and
+// granularity; scales and zero points may differ), ranks agree, and each pair of sizes is equal or one of them is
+// dynamic, a static size not exceeding the other's bound. All sizes are computed within 62 bits; what does not fit is
+// an error.
 #include <string.h>
 
 #include "hlo/infer_internal.h"
@@ -46,7 +47,8 @@ const char *infer_text_dim(infer *f, int64_t size) {
   return infer_is_dynamic(size) ? "?" : arena_printf(f->arena, "%lld", (long long)size);
 }
 
-// --- checked arithmetic -----------------------------------------------------------------------------------------------
+// --- checked arithmetic
+// -----------------------------------------------------------------------------------------------
 
 #define LIMIT (INT64_C(1) << 62)
 
@@ -89,15 +91,24 @@ bool infer_in_range(hlo_i64s l, int64_t end) {
   return true;
 }
 
-// --- shapes in general ------------------------------------------------------------------------------------------------
+// --- shapes in general
+// ------------------------------------------------------------------------------------------------
 
 // Least and greatest normal number of a floating-point type; of those that are no usual expressed types, double's.
 static void scale_range(hlo_dtype t, double *least, double *most) {
   switch (t) {
-    case HLO_F16: *least = 0x1p-14, *most = 65504; break;
-    case HLO_BF16: *least = 0x1p-126, *most = 0x1.fep127; break;
-    case HLO_F32: *least = 0x1p-126, *most = 0x1.fffffep127; break;
-    default: *least = 0x1p-1022, *most = 0x1.fffffffffffffp1023; break;
+    case HLO_F16:
+      *least = 0x1p-14, *most = 65504;
+      break;
+    case HLO_BF16:
+      *least = 0x1p-126, *most = 0x1.fep127;
+      break;
+    case HLO_F32:
+      *least = 0x1p-126, *most = 0x1.fffffep127;
+      break;
+    default:
+      *least = 0x1p-1022, *most = 0x1.fffffffffffffp1023;
+      break;
   }
 }
 
@@ -113,14 +124,13 @@ static bool check_quant(infer *f, const char *label, const hlo_shape *s) {
   REQUIRE(f, bottom <= q->storage_min && q->storage_min < q->storage_max && q->storage_max <= top, label,
           "quantized_type_c3: storage range %lld..%lld; expected an increasing one inside %lld..%lld",
           (long long)q->storage_min, (long long)q->storage_max, (long long)bottom, (long long)top);
-  REQUIRE(f, q->axis >= -1 && q->axis < s->rank, label, "quantized_type_c12: quantization dimension %d, rank %d", q->axis,
-          s->rank);
+  REQUIRE(f, q->axis >= -1 && q->axis < s->rank, label, "quantized_type_c12: quantization dimension %d, rank %d",
+          q->axis, s->rank);
   double least, most;
   scale_range(q->expressed, &least, &most);
   int64_t want = q->axis < 0 ? 1 : s->dims[q->axis];
-  REQUIRE(f, q->n_scales >= 0 && (infer_is_dynamic(want) || q->n_scales == want), label,
-          "%s: %d scales; expected %s", q->axis < 0 ? "quantized_type_c10" : "quantized_type_c13", q->n_scales,
-          infer_text_dim(f, want));
+  REQUIRE(f, q->n_scales >= 0 && (infer_is_dynamic(want) || q->n_scales == want), label, "%s: %d scales; expected %s",
+          q->axis < 0 ? "quantized_type_c10" : "quantized_type_c13", q->n_scales, infer_text_dim(f, want));
   for (int i = 0; i < q->n_scales; i++) {
     REQUIRE(f, q->scales[i] > 0, label, "quantized_type_c5: scale %d is %g; expected a positive one", i, q->scales[i]);
     REQUIRE(f, q->scales[i] >= least && q->scales[i] <= most, label,
@@ -139,8 +149,8 @@ bool infer_check_shape(infer *f, const char *label, const hlo_shape *s) {
     return true;
   }
   if (!hlo_shape_is_array(s)) return true;
-  REQUIRE(f, s->rank >= 0 && s->rank <= INFER_MAX_RANK, label, "the shape has rank %d; at most %d is supported", s->rank,
-          INFER_MAX_RANK);
+  REQUIRE(f, s->rank >= 0 && s->rank <= INFER_MAX_RANK, label, "the shape has rank %d; at most %d is supported",
+          s->rank, INFER_MAX_RANK);
   // The product counts empty dimensions as 1: strides of an empty array must be representable, too.
   int64_t total = hlo_dtype_bytes(s->dtype);
   for (int i = 0; i < s->rank; i++) {
@@ -157,7 +167,8 @@ bool infer_check_shape(infer *f, const char *label, const hlo_shape *s) {
   return !s->quant || check_quant(f, label, s);
 }
 
-// --- operands ---------------------------------------------------------------------------------------------------------
+// --- operands
+// ---------------------------------------------------------------------------------------------------------
 
 bool infer_array(infer *f, int i, const char *label) {
   REQUIRE(f, hlo_shape_is_array(infer_in(f, i)), label, "operand %d has type %s; expected an array", i,
@@ -184,26 +195,42 @@ bool infer_class_has(const char *type_class, hlo_dtype t) {
   int k = 0;
   while (k < 10 && strcmp(names[k], type_class)) k++;
   switch (k) {
-    case 0: return c != HLO_CLASS_NONE;
-    case 1: return integer || flt || cpx;
-    case 2: return integer || flt;
-    case 3: return flt;
-    case 4: return flt || cpx;
-    case 5: return integer;
-    case 6: return integer || c == HLO_CLASS_PRED;
-    case 7: return c == HLO_CLASS_PRED;
-    case 8: return cpx;
-    case 9: return c == HLO_CLASS_SINT || flt || cpx;
-    default: LEMNOS_PANIC("no such type class: %s", type_class);
+    case 0:
+      return c != HLO_CLASS_NONE;
+    case 1:
+      return integer || flt || cpx;
+    case 2:
+      return integer || flt;
+    case 3:
+      return flt;
+    case 4:
+      return flt || cpx;
+    case 5:
+      return integer;
+    case 6:
+      return integer || c == HLO_CLASS_PRED;
+    case 7:
+      return c == HLO_CLASS_PRED;
+    case 8:
+      return cpx;
+    case 9:
+      return c == HLO_CLASS_SINT || flt || cpx;
+    default:
+      LEMNOS_PANIC("no such type class: %s", type_class);
   }
 }
 
 static const char *class_text(const char *type_class) {
-  static const char *const texts[][2] = {
-      {"A", "an array"}, {"N", "integer, floating-point or complex elements"}, {"R", "integer or floating-point elements"},
-      {"F", "floating-point elements"}, {"FC", "floating-point or complex elements"}, {"I", "integer elements"},
-      {"IB", "integer or pred elements"}, {"P", "pred elements"}, {"C", "complex elements"},
-      {"SFC", "signed integer, floating-point or complex elements"}};
+  static const char *const texts[][2] = {{"A", "an array"},
+                                         {"N", "integer, floating-point or complex elements"},
+                                         {"R", "integer or floating-point elements"},
+                                         {"F", "floating-point elements"},
+                                         {"FC", "floating-point or complex elements"},
+                                         {"I", "integer elements"},
+                                         {"IB", "integer or pred elements"},
+                                         {"P", "pred elements"},
+                                         {"C", "complex elements"},
+                                         {"SFC", "signed integer, floating-point or complex elements"}};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
     if (!strcmp(texts[i][0], type_class)) return texts[i][1];
   return type_class;
@@ -219,7 +246,8 @@ bool infer_class(infer *f, int i, const char *type_class, const char *label) {
 }
 
 bool infer_not_per_axis(infer *f, int i, const char *label) {
-  REQUIRE(f, !infer_per_axis(infer_in(f, i)), label, "operand %d is quantized per axis; expected per tensor or not at all", i);
+  REQUIRE(f, !infer_per_axis(infer_in(f, i)), label,
+          "operand %d is quantized per axis; expected per tensor or not at all", i);
   return true;
 }
 
@@ -256,7 +284,8 @@ bool infer_constant(const infer *f, int i, int64_t *out, int max, int *out_n) {
   return true;
 }
 
-// --- types ------------------------------------------------------------------------------------------------------------
+// --- types
+// ------------------------------------------------------------------------------------------------------------
 
 bool infer_same_type(const hlo_shape *a, const hlo_shape *b) {
   if (a->dtype != b->dtype || !a->quant != !b->quant) return false;
@@ -271,7 +300,8 @@ bool infer_same_quant(const hlo_shape *a, const hlo_shape *b) {
   if (!a->quant || a->quant == b->quant) return true;
   if (a->quant->n_scales != b->quant->n_scales) return false;
   for (int i = 0; i < a->quant->n_scales; i++)
-    if (a->quant->scales[i] != b->quant->scales[i] || a->quant->zero_points[i] != b->quant->zero_points[i]) return false;
+    if (a->quant->scales[i] != b->quant->scales[i] || a->quant->zero_points[i] != b->quant->zero_points[i])
+      return false;
   return true;
 }
 
@@ -320,7 +350,8 @@ bool infer_promotable(const hlo_shape *from, const hlo_shape *to) {
   return same && hlo_dtype_table[from->dtype].bits <= hlo_dtype_table[to->dtype].bits;
 }
 
-// --- results ----------------------------------------------------------------------------------------------------------
+// --- results
+// ----------------------------------------------------------------------------------------------------------
 
 void infer_push(infer_dims *d, int64_t size, int64_t bound) {
   if (d->n < INFER_MAX_RANK) {
@@ -330,7 +361,9 @@ void infer_push(infer_dims *d, int64_t size, int64_t bound) {
   d->n++;
 }
 
-void infer_push_from(infer_dims *d, const hlo_shape *s, int i) { infer_push(d, s->dims[i], infer_bound(s, i)); }
+void infer_push_from(infer_dims *d, const hlo_shape *s, int i) {
+  infer_push(d, s->dims[i], infer_bound(s, i));
+}
 
 infer_dims infer_dims_of(const hlo_shape *s) {
   infer_dims d = {.n = 0};
@@ -355,7 +388,9 @@ const hlo_shape *infer_make(infer *f, const infer_dims *d, const hlo_shape *like
   return make(f, d, like->dtype, q);
 }
 
-const hlo_shape *infer_make_dtype(infer *f, const infer_dims *d, hlo_dtype t) { return make(f, d, t, NULL); }
+const hlo_shape *infer_make_dtype(infer *f, const infer_dims *d, hlo_dtype t) {
+  return make(f, d, t, NULL);
+}
 
 static int64_t smaller_bound(int64_t a, int64_t b) {
   if (infer_is_dynamic(a)) return b;
@@ -413,7 +448,8 @@ const hlo_shape *infer_empty_tuple(infer *f) {
   return hlo_shape_tuple(f->shapes, 0, &none);
 }
 
-// --- windows ----------------------------------------------------------------------------------------------------------
+// --- windows
+// ----------------------------------------------------------------------------------------------------------
 
 static bool dilated(int64_t size, int64_t dilation, int64_t *out) {
   if (size == 0) {
@@ -423,10 +459,12 @@ static bool dilated(int64_t size, int64_t dilation, int64_t *out) {
   return infer_mul(size - 1, dilation, out) && infer_add(*out, 1, out);
 }
 
-bool infer_window(infer *f, int i, const hlo_window_dim *w, int64_t size, const infer_window_labels *labels, int64_t *out) {
+bool infer_window(infer *f, int i, const hlo_window_dim *w, int64_t size, const infer_window_labels *labels,
+                  int64_t *out) {
   if (labels->size)
     REQUIRE(f, w->size > 0, labels->size, "window dimension %d has size %lld; expected > 0", i, (long long)w->size);
-  REQUIRE(f, w->stride > 0, labels->stride, "window dimension %d has stride %lld; expected > 0", i, (long long)w->stride);
+  REQUIRE(f, w->stride > 0, labels->stride, "window dimension %d has stride %lld; expected > 0", i,
+          (long long)w->stride);
   REQUIRE(f, labels->base_dilation ? w->base_dilation > 0 : w->base_dilation == 1,
           labels->base_dilation ? labels->base_dilation : "attributes",
           "window dimension %d has base dilation %lld; expected %s", i, (long long)w->base_dilation,
@@ -449,7 +487,8 @@ bool infer_window(infer *f, int i, const hlo_window_dim *w, int64_t size, const 
   return true;
 }
 
-// --- called computations ----------------------------------------------------------------------------------------------
+// --- called computations
+// ----------------------------------------------------------------------------------------------
 
 int infer_result_count(const hlo_computation *c) {
   return hlo_shape_is_tuple(c->root->shape) ? c->root->shape->n_elements : 1;
@@ -469,28 +508,30 @@ bool infer_reducer(infer *f, const hlo_computation *body, int n, const hlo_shape
           arena_strv(f->arena, body->name).data, infer_text(f, body->root->shape), n, n == 1 ? "" : "s");
   for (int i = 0; i < n; i++) {
     const hlo_shape *e = infer_result(body, i, n);
-    REQUIRE(f, e && hlo_shape_is_array(e) && e->rank == 0, label, "result %d of the computation has type %s; expected a scalar",
-            i, e ? infer_text(f, e) : "none");
+    REQUIRE(f, e && hlo_shape_is_array(e) && e->rank == 0, label,
+            "result %d of the computation has type %s; expected a scalar", i, e ? infer_text(f, e) : "none");
     for (int k = i; k < 2 * n; k += n) {
       const hlo_shape *p = body->params[k]->shape;
-      REQUIRE(f, infer_compatible(p, e), label, "parameter %d of the computation has type %s; expected its result's type %s",
-              k, infer_text(f, p), infer_text(f, e));
+      REQUIRE(f, infer_compatible(p, e), label,
+              "parameter %d of the computation has type %s; expected its result's type %s", k, infer_text(f, p),
+              infer_text(f, e));
     }
-    REQUIRE(f, infer_promotable(inputs[i], e), label, "the computation works on %s; expected a type that %s can be promoted to",
-            infer_text_type(f, e), infer_text_type(f, inputs[i]));
+    REQUIRE(f, infer_promotable(inputs[i], e), label,
+            "the computation works on %s; expected a type that %s can be promoted to", infer_text_type(f, e),
+            infer_text_type(f, inputs[i]));
     elements[i] = e;
   }
   return true;
 }
 
 bool infer_params_match(infer *f, const hlo_computation *c, int first_operand, int n, const char *label) {
-  REQUIRE(f, c->n_params == n, label, "computation %s takes %d parameters; expected %d", arena_strv(f->arena, c->name).data,
-          c->n_params, n);
+  REQUIRE(f, c->n_params == n, label, "computation %s takes %d parameters; expected %d",
+          arena_strv(f->arena, c->name).data, c->n_params, n);
   for (int i = 0; i < n; i++) {
     const hlo_shape *have = infer_in(f, first_operand + i), *want = c->params[i]->shape;
     REQUIRE(f, infer_compatible(have, want) && infer_same_layout(have, want), label,
-            "operand %d has type %s; parameter %d of computation %s has type %s", first_operand + i, infer_text(f, have), i,
-            arena_strv(f->arena, c->name).data, infer_text(f, want));
+            "operand %d has type %s; parameter %d of computation %s has type %s", first_operand + i,
+            infer_text(f, have), i, arena_strv(f->arena, c->name).data, infer_text(f, want));
   }
   return true;
 }

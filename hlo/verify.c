@@ -2,8 +2,8 @@
 // The verifier: structure first (lists, ids, uses, order, closedness, calls), then every operation's constraints.
 //
 // The second part infers each instruction's shape again, from its operands, in a shape table and arena of its own (the
-// module is not touched), and compares: infer_run reports with the specification's labels. It runs only over computations
-// whose structure is sound, since inference follows pointers that a broken structure would not answer for.
+// module is not touched), and compares: infer_run reports with the specification's labels. It runs only over
+// computations whose structure is sound, since inference follows pointers that a broken structure would not answer for.
 //
 // Structural errors cite "structure_<what>". All failures are reported, up to the sink's limit.
 #include <string.h>
@@ -15,15 +15,16 @@ typedef struct verifier {
   diag_sink *sink;
   arena *arena;
   hlo_shape_table *shapes;
-  const hlo_instr **by_id;       // instruction with this id, NULL if none was seen
+  const hlo_instr **by_id;        // instruction with this id, NULL if none was seen
   const hlo_computation **sound;  // computations without structural errors
   int n_sound;
-  u64map known;                  // computations of the module's list -> 1 + index
+  u64map known;  // computations of the module's list -> 1 + index
 } verifier;
 
 static void fail(verifier *v, const hlo_computation *c, const hlo_instr *i, const char *label, const char *format, ...)
     LEMNOS_PRINTF(5, 6);
-static void fail(verifier *v, const hlo_computation *c, const hlo_instr *i, const char *label, const char *format, ...) {
+static void fail(verifier *v, const hlo_computation *c, const hlo_instr *i, const char *label, const char *format,
+                 ...) {
   strbuf text = {0};
   va_list args;
   va_start(args, format);
@@ -35,7 +36,8 @@ static void fail(verifier *v, const hlo_computation *c, const hlo_instr *i, cons
   strbuf_deinit(&text);
 }
 
-// --- lists ------------------------------------------------------------------------------------------------------------
+// --- lists
+// ------------------------------------------------------------------------------------------------------------
 
 // Links, parents, ids, names. False if the list cannot be walked any further.
 static bool check_list(verifier *v, const hlo_computation *c) {
@@ -66,18 +68,21 @@ static bool check_list(verifier *v, const hlo_computation *c) {
 static void check_names(verifier *v, strmap *names) {
   for (int k = 0; k < v->m->n_computations; k++) {
     const hlo_computation *c = v->m->computations[k];
-    if (!c->name.len || strmap_has(names, c->name)) fail(v, c, NULL, "name", "the name is empty or taken; expected a unique one");
+    if (!c->name.len || strmap_has(names, c->name))
+      fail(v, c, NULL, "name", "the name is empty or taken; expected a unique one");
     strmap_put(v->arena, names, c->name, (void *)c);
   }
   for (int id = 0; id < v->m->next_id; id++) {
     const hlo_instr *i = v->by_id[id];
     if (!i) continue;
-    if (!i->name.len || strmap_has(names, i->name)) fail(v, NULL, i, "name", "the name is empty or taken; expected a unique one");
+    if (!i->name.len || strmap_has(names, i->name))
+      fail(v, NULL, i, "name", "the name is empty or taken; expected a unique one");
     strmap_put(v->arena, names, i->name, (void *)i);
   }
 }
 
-// --- instructions -----------------------------------------------------------------------------------------------------
+// --- instructions
+// -----------------------------------------------------------------------------------------------------
 
 static int count_uses(const hlo_instr *of, const hlo_instr *user, int operand) {
   int n = 0;
@@ -104,8 +109,8 @@ static bool check_operands(verifier *v, const hlo_computation *c, const hlo_inst
   return ok;
 }
 
-// Each use names a slot that holds the instruction, and there are as many uses as slots: then they match one to one if no
-// use occurs twice, which `count` (uses by user id) bounds.
+// Each use names a slot that holds the instruction, and there are as many uses as slots: then they match one to one if
+// no use occurs twice, which `count` (uses by user id) bounds.
 static bool check_uses(verifier *v, const hlo_computation *c, const hlo_instr *i, int64_t *slots) {
   bool ok = true;
   for (int k = 0; k < i->n_uses; k++) {
@@ -143,7 +148,8 @@ static bool check_called(verifier *v, const hlo_computation *c, const hlo_instr 
   return ok;
 }
 
-static bool check_instr(verifier *v, const hlo_computation *c, const hlo_instr *i, int32_t *order, int position, int64_t *slots) {
+static bool check_instr(verifier *v, const hlo_computation *c, const hlo_instr *i, int32_t *order, int position,
+                        int64_t *slots) {
   bool ok = true;
   if ((unsigned)i->op >= HLO_OP_COUNT) {
     fail(v, c, i, "op", "there is no operation %d", (int)i->op);
@@ -154,7 +160,8 @@ static bool check_instr(verifier *v, const hlo_computation *c, const hlo_instr *
     ok = false;
   }
   if (i->n_operands < 0 || i->n_called < 0 || (i->n_operands && !i->operands) || (i->n_called && !i->called)) {
-    fail(v, c, i, "operand", "%d operands, %d called computations, or their arrays are missing", i->n_operands, i->n_called);
+    fail(v, c, i, "operand", "%d operands, %d called computations, or their arrays are missing", i->n_operands,
+         i->n_called);
     return false;
   }
   ok = check_operands(v, c, i, order) && ok;
@@ -190,14 +197,16 @@ static bool check_computation(verifier *v, const hlo_computation *c, int32_t *or
   for (const hlo_instr *i = c->first; i; i = i->next) ok = check_instr(v, c, i, order, position++, slots) && ok;
   ok = check_params(v, c) && ok;
   for (const hlo_instr *i = c->first; ok && i; i = i->next) ok = check_uses(v, c, i, slots) && ok;
-  if (!c->root || c->root->id < 0 || c->root->id >= v->m->next_id || v->by_id[c->root->id] != c->root || c->root->parent != c) {
+  if (!c->root || c->root->id < 0 || c->root->id >= v->m->next_id || v->by_id[c->root->id] != c->root ||
+      c->root->parent != c) {
     fail(v, c, NULL, "root", "the root is missing or not in the computation");
     ok = false;
   }
   return ok;
 }
 
-// --- the call graph ---------------------------------------------------------------------------------------------------
+// --- the call graph
+// ---------------------------------------------------------------------------------------------------
 
 // Depth-first search with an explicit stack: state 0 unseen, 1 on the path, 2 done.
 typedef struct frame {
@@ -251,12 +260,13 @@ static void check_entry(verifier *v) {
   for (int k = 0; k < m->n_aliases; k++) {
     const hlo_alias *a = &m->aliases[k];
     if (a->result < 0 || a->result >= leaves || a->param < 0 || a->param >= m->entry->n_params)
-      fail(v, m->entry, NULL, "alias", "result %d aliases parameter %d; expected one of %d results and %d parameters", a->result,
-           a->param, leaves, m->entry->n_params);
+      fail(v, m->entry, NULL, "alias", "result %d aliases parameter %d; expected one of %d results and %d parameters",
+           a->result, a->param, leaves, m->entry->n_params);
   }
 }
 
-// --- the whole --------------------------------------------------------------------------------------------------------
+// --- the whole
+// --------------------------------------------------------------------------------------------------------
 
 static bool check_structure(verifier *v) {
   const hlo_module *m = v->m;
@@ -288,9 +298,19 @@ static bool check_structure(verifier *v) {
 static void check_constraints(verifier *v) {
   for (int k = 0; k < v->n_sound; k++) {
     for (const hlo_instr *i = v->sound[k]->first; i; i = i->next) {
-      infer f = {.arena = v->arena, .shapes = v->shapes, .module = v->m, .op = i->op, .n = i->n_operands, .in = i->operands,
-                 .n_called = i->n_called, .called = i->called, .attrs = i->attrs, .declared = i->shape, .loc = i->loc,
-                 .sink = v->sink, .name = i->name};
+      infer f = {.arena = v->arena,
+                 .shapes = v->shapes,
+                 .module = v->m,
+                 .op = i->op,
+                 .n = i->n_operands,
+                 .in = i->operands,
+                 .n_called = i->n_called,
+                 .called = i->called,
+                 .attrs = i->attrs,
+                 .declared = i->shape,
+                 .loc = i->loc,
+                 .sink = v->sink,
+                 .name = i->name};
       const hlo_shape *inferred;
       (void)infer_run(&f, &inferred);
     }

@@ -17,6 +17,7 @@ static const char *const prelude =
     " ROOT r = pred[] compare(a, b), direction=LT\n}\n"
     "lt_ten { a = s32[] parameter(0)\n b = s32[] constant(10)\n ROOT r = pred[] compare(a, b), direction=LT\n}\n"
     "next { a = s32[] parameter(0)\n b = s32[] constant(1)\n ROOT r = s32[] add(a, b)\n}\n"
+    "first_two { a = f32[4] parameter(0)\n ROOT r = f32[2] slice(a), slice={[0:2]}\n}\n"
     "same { ROOT a = s32[] parameter(0)\n}\n"
     "narrow { a = s64[] parameter(0)\n ROOT r = s32[] convert(a)\n}\n"
     "next64 { a = s64[] parameter(0)\n b = s64[] constant(1)\n ROOT r = s64[] add(a, b)\n}\n";
@@ -34,8 +35,10 @@ static void case_text(strbuf *out, const char *params, const char *root) {
   }
   strbuf_append_cstr(out, strstr(root, "ROOT") ? " " : " ROOT result = ");
   for (; *root; root++) {
-    if (*root == '$') strbuf_append_char(out, 'p');
-    else strbuf_append_char(out, *root);
+    if (*root == '$')
+      strbuf_append_char(out, 'p');
+    else
+      strbuf_append_char(out, *root);
   }
   strbuf_append_cstr(out, "\n}\n");
 }

@@ -12,7 +12,8 @@ static char *text(arena *a, const hlo_shape *s) {
 }
 
 static lemnos_status infer(hlo_module *m, const hlo_instr *i, const hlo_shape *declared, const hlo_shape **out) {
-  return hlo_infer_shape(m, i->op, i->n_operands, i->operands, i->n_called, i->called, i->attrs, declared, NULL, NULL, out);
+  return hlo_infer_shape(m, i->op, i->n_operands, i->operands, i->n_called, i->called, i->attrs, declared, NULL, NULL,
+                         out);
 }
 
 START_TEST(cases_infer) {
@@ -62,20 +63,29 @@ START_TEST(refines) {
   check_refined("f32[<=4];f32[<=3]", "f32[?] add($0, $1)", "f32[<=3]{0}");
   check_refined("f32[2,3]", "f32[3,2]{0,1} transpose($0), dimensions={1,0}", "f32[3,2]{0,1}");
   check_refined("f32[?]", "s = s64[2] constant({2, 3})\n ROOT r = f32[?,?] dynamic-reshape($0, s)", "f32[2,3]{1,0}");
-  check_refined("f32[3]", "s = s64[2] constant({2, 3})\n ROOT r = f32[?,?] dynamic-broadcast-in-dim($0, s), dimensions={1}",
+  check_refined("f32[3]",
+                "s = s64[2] constant({2, 3})\n ROOT r = f32[?,?] dynamic-broadcast-in-dim($0, s), dimensions={1}",
                 "f32[2,3]{1,0}");
-  check_refined("s32[]", "s = s64[2] constant({2, 3})\n ROOT r = f32[?,?] dynamic-iota(s), iota_dimension=0", "f32[2,3]{1,0}");
+  check_refined("s32[]", "s = s64[2] constant({2, 3})\n ROOT r = f32[?,?] dynamic-iota(s), iota_dimension=0",
+                "f32[2,3]{1,0}");
   check_refined("f32[4];f32[]", "i = s64[1] constant({1})\n ROOT r = f32[?] dynamic-pad($0, $1, i, i, i)", "f32[9]{0}");
-  check_refined("f32[8]", "a = s64[1] constant({1})\n b = s64[1] constant({6})\n c = s64[1] constant({2})\n"
-                          " ROOT r = f32[?] real-dynamic-slice($0, a, b, c)", "f32[3]{0}");
-  check_refined("f32[3,4];s32[5,1]", "s = s64[2] constant({1, 4})\n ROOT r = f32[?,?] dynamic-gather($0, $1, s), offset_dims={1},"
-                                     " collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1", "f32[5,4]{1,0}");
-  check_refined("f32[2,3]", "s = s32[] constant(3)\n ROOT r = f32[2,?] set-dimension-size($0, s), dimensions={1}", "f32[2,3]{1,0}");
-  check_refined("f32[2,3]", "s = s32[] constant(2)\n ROOT r = f32[2,?] set-dimension-size($0, s), dimensions={1}", "f32[2,<=3]{1,0}");
+  check_refined("f32[8]",
+                "a = s64[1] constant({1})\n b = s64[1] constant({6})\n c = s64[1] constant({2})\n"
+                " ROOT r = f32[?] real-dynamic-slice($0, a, b, c)",
+                "f32[3]{0}");
+  check_refined("f32[3,4];s32[5,1]",
+                "s = s64[2] constant({1, 4})\n ROOT r = f32[?,?] dynamic-gather($0, $1, s), offset_dims={1},"
+                " collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1",
+                "f32[5,4]{1,0}");
+  check_refined("f32[2,3]", "s = s32[] constant(3)\n ROOT r = f32[2,?] set-dimension-size($0, s), dimensions={1}",
+                "f32[2,3]{1,0}");
+  check_refined("f32[2,3]", "s = s32[] constant(2)\n ROOT r = f32[2,?] set-dimension-size($0, s), dimensions={1}",
+                "f32[2,<=3]{1,0}");
 }
 END_TEST
 
-// --- damage -----------------------------------------------------------------------------------------------------------
+// --- damage
+// -----------------------------------------------------------------------------------------------------------
 
 static uint64_t next_random(uint64_t *state) {
   *state ^= *state << 13;
@@ -84,7 +94,8 @@ static uint64_t next_random(uint64_t *state) {
   return *state;
 }
 
-// Overwrites some integers of an attribute struct's lists and scalars. Enumerations and literals are left alone half of the time.
+// Overwrites some integers of an attribute struct's lists and scalars. Enumerations and literals are left alone half of
+// the time.
 static void damage_attrs(hlo_op op, void *attrs, uint64_t *state) {
   static const int64_t odd[] = {-1, 0, 1, 2, 3, 7, INT64_MIN, INT64_MAX, INT64_C(1) << 40, -7};
   const hlo_attr_list_info *list = &hlo_attr_list_table[hlo_op_table[op].attrs];
@@ -93,11 +104,15 @@ static void damage_attrs(hlo_op op, void *attrs, uint64_t *state) {
     int64_t x = odd[next_random(state) % (sizeof odd / sizeof *odd)];
     if (next_random(state) % 2) continue;
     switch (list->descs[k].kind) {
-      case HLO_ATTR_KIND_i64: *(int64_t *)p = x; break;
+      case HLO_ATTR_KIND_i64:
+        *(int64_t *)p = x;
+        break;
       case HLO_ATTR_KIND_i64s: {
         hlo_i64s *l = p;
-        if (l->n && next_random(state) % 2) ((int64_t *)l->data)[next_random(state) % (uint64_t)l->n] = x;
-        else if (l->n) l->n--;
+        if (l->n && next_random(state) % 2)
+          ((int64_t *)l->data)[next_random(state) % (uint64_t)l->n] = x;
+        else if (l->n)
+          l->n--;
         break;
       }
       case HLO_ATTR_KIND_window: {
@@ -120,9 +135,15 @@ static void damage_attrs(hlo_op op, void *attrs, uint64_t *state) {
         if (s->n) ((int64_t *)lists[next_random(state) % 3])[next_random(state) % (uint64_t)s->n] = x;
         break;
       }
-      case HLO_ATTR_KIND_conv_dnums: ((hlo_conv_dnums *)p)->kernel_output_feature = x; break;
-      case HLO_ATTR_KIND_gather_dnums: ((hlo_gather_dnums *)p)->index_vector_dim = x; break;
-      case HLO_ATTR_KIND_scatter_dnums: ((hlo_scatter_dnums *)p)->index_vector_dim = x; break;
+      case HLO_ATTR_KIND_conv_dnums:
+        ((hlo_conv_dnums *)p)->kernel_output_feature = x;
+        break;
+      case HLO_ATTR_KIND_gather_dnums:
+        ((hlo_gather_dnums *)p)->index_vector_dim = x;
+        break;
+      case HLO_ATTR_KIND_scatter_dnums:
+        ((hlo_scatter_dnums *)p)->index_vector_dim = x;
+        break;
       case HLO_ATTR_KIND_groups: {
         hlo_groups *g = p;
         if (g->rows && g->cols) ((int64_t *)g->data)[next_random(state) % ((uint64_t)g->rows * (uint64_t)g->cols)] = x;
@@ -135,11 +156,16 @@ static void damage_attrs(hlo_op op, void *attrs, uint64_t *state) {
         if (l->n) ((int64_t *)l->data)[next_random(state) % (uint64_t)l->n] = x;
         break;
       }
-      case HLO_ATTR_KIND_precision: case HLO_ATTR_KIND_fft_type: case HLO_ATTR_KIND_rng_algorithm:
-      case HLO_ATTR_KIND_comparison_direction: case HLO_ATTR_KIND_comparison_type: case HLO_ATTR_KIND_transpose:
+      case HLO_ATTR_KIND_precision:
+      case HLO_ATTR_KIND_fft_type:
+      case HLO_ATTR_KIND_rng_algorithm:
+      case HLO_ATTR_KIND_comparison_direction:
+      case HLO_ATTR_KIND_comparison_type:
+      case HLO_ATTR_KIND_transpose:
         *(int *)p = (int)x;
         break;
-      default: break;
+      default:
+        break;
     }
   }
 }
@@ -185,8 +211,10 @@ START_TEST(survives_damage) {
       if (round % 5 == 4) r->shape = odd_shape(m, &state);
       const hlo_shape *s = NULL;
       lemnos_status status = infer(m, r, round % 2 ? r->shape : NULL, &s);
-      if (status) refused++;
-      else accepted++;
+      if (status)
+        refused++;
+      else
+        accepted++;
       lemnos_status_free(status);
       arena_destroy(a);
     }

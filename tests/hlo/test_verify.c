@@ -37,7 +37,8 @@ START_TEST(cases_verify) {
 }
 END_TEST
 
-// --- every elementwise operation with every element type --------------------------------------------------------------
+// --- every elementwise operation with every element type
+// --------------------------------------------------------------
 
 static bool class_has(const char *types, hlo_dtype t) {
   hlo_dtype_class c = hlo_dtype_cls(t);
@@ -73,8 +74,8 @@ static lemnos_status verify_elementwise(hlo_op op, hlo_dtype t, hlo_dtype result
     in[i] = parameter(c, i, hlo_shape_array(m->shapes, t, 2, (int64_t[]){2, 3}));
   void *attrs = hlo_attr_list_table[hlo_op_table[op].attrs].n ? hlo_attrs_create(a, hlo_op_table[op].attrs) : NULL;
   if (op == HLO_OP_REDUCE_PRECISION) ((hlo_attrs_reduce_precision *)attrs)->exponent_bits = 5;
-  c->root = hlo_instr_create(c, NULL, op, hlo_shape_array(m->shapes, result, 2, dims), hlo_op_table[op].min_operands, in, 0,
-                             NULL, attrs, NULL, (strv){0});
+  c->root = hlo_instr_create(c, NULL, op, hlo_shape_array(m->shapes, result, 2, dims), hlo_op_table[op].min_operands,
+                             in, 0, NULL, attrs, NULL, (strv){0});
   lemnos_status s = hlo_verify(m, NULL);
   arena_destroy(a);
   return s;
@@ -83,9 +84,18 @@ static lemnos_status verify_elementwise(hlo_op op, hlo_dtype t, hlo_dtype result
 // What the specification says of the result's type, for operations whose result differs from the operands.
 static hlo_dtype result_type(hlo_op op, hlo_dtype t) {
   switch (op) {
-    case HLO_OP_COMPARE: case HLO_OP_IS_FINITE: case HLO_OP_IS_INF: case HLO_OP_IS_POS_INF: case HLO_OP_IS_NEG_INF: return HLO_PRED;
-    case HLO_OP_ABS: case HLO_OP_REAL: case HLO_OP_IMAG: return hlo_dtype_real_part(t);
-    default: return t;
+    case HLO_OP_COMPARE:
+    case HLO_OP_IS_FINITE:
+    case HLO_OP_IS_INF:
+    case HLO_OP_IS_POS_INF:
+    case HLO_OP_IS_NEG_INF:
+      return HLO_PRED;
+    case HLO_OP_ABS:
+    case HLO_OP_REAL:
+    case HLO_OP_IMAG:
+      return hlo_dtype_real_part(t);
+    default:
+      return t;
   }
 }
 
@@ -93,8 +103,8 @@ START_TEST(elementwise_types) {
   int tried = 0;
   for (int op = 0; op < HLO_OP_COUNT; op++) {
     const hlo_op_info *info = &hlo_op_table[op];
-    if (!(info->traits & HLO_TRAIT_E) || info->family == HLO_FAMILY_QUANT || op == HLO_OP_SELECT || op == HLO_OP_COMPLEX ||
-        op == HLO_OP_CONVERT)
+    if (!(info->traits & HLO_TRAIT_E) || info->family == HLO_FAMILY_QUANT || op == HLO_OP_SELECT ||
+        op == HLO_OP_COMPLEX || op == HLO_OP_CONVERT)
       continue;
     for (int t = 0; t < HLO_TOKEN; t++) {
       hlo_dtype r = result_type((hlo_op)op, (hlo_dtype)t);
@@ -120,7 +130,8 @@ START_TEST(elementwise_types) {
 }
 END_TEST
 
-// --- structure --------------------------------------------------------------------------------------------------------
+// --- structure
+// --------------------------------------------------------------------------------------------------------
 
 typedef struct fixture {
   arena *a;
@@ -140,18 +151,19 @@ static fixture fixture_create(void) {
   f.p = parameter(f.main, 0, s);
   f.q = parameter(f.main, 1, s);
   f.sum = hlo_instr_create(f.main, NULL, HLO_OP_ADD, s, 2, (hlo_instr *[]){f.p, f.q}, 0, NULL, NULL, NULL, STRV("sum"));
-  f.twice = hlo_instr_create(f.main, NULL, HLO_OP_ADD, s, 2, (hlo_instr *[]){f.sum, f.sum}, 0, NULL, NULL, NULL, STRV("twice"));
+  f.twice = hlo_instr_create(f.main, NULL, HLO_OP_ADD, s, 2, (hlo_instr *[]){f.sum, f.sum}, 0, NULL, NULL, NULL,
+                             STRV("twice"));
   f.main->root = f.twice;
   return f;
 }
 
-#define BROKEN(what, label)                                                    \
-  do {                                                                         \
-    fixture f = fixture_create();                                              \
-    ASSERT_OK(hlo_verify(f.m, NULL));                                          \
-    what;                                                                      \
+#define BROKEN(what, label)                                                   \
+  do {                                                                        \
+    fixture f = fixture_create();                                             \
+    ASSERT_OK(hlo_verify(f.m, NULL));                                         \
+    what;                                                                     \
     ASSERT_FAILS(hlo_verify(f.m, NULL), LEMNOS_INVALID_ARGUMENT, label ": "); \
-    arena_destroy(f.a);                                                        \
+    arena_destroy(f.a);                                                       \
   } while (0)
 
 START_TEST(structure) {
@@ -199,8 +211,9 @@ START_TEST(calls) {
   BROKEN(call(&f, f.other, f.other, f.other->root), "structure_call");
   BROKEN(call(&f, f.other, f.main, f.other->root), "structure_call");
   BROKEN((call(&f, f.main, f.other, f.sum), f.main->last->called[0] = NULL), "structure_call");
-  BROKEN((call(&f, f.main, f.other, f.sum), f.main->last->called[0] = (hlo_computation *)ARENA_NEW(f.a, hlo_computation)),
-         "structure_call");
+  BROKEN(
+      (call(&f, f.main, f.other, f.sum), f.main->last->called[0] = (hlo_computation *)ARENA_NEW(f.a, hlo_computation)),
+      "structure_call");
 }
 END_TEST
 
