@@ -120,7 +120,8 @@ static lemnos_status run_bits(interp_call *c) {
   } else {
     if (size != 16 && size != 24) return interp_error(c, LEMNOS_INVALID_ARGUMENT, "Philox needs a state of 16 or 24 bytes, found %zu", size);
     uint64_t low = s[1];
-    s[1] += philox_fill(key, s[1], s[2], out, bytes);
+    // With a state of two words the key is also the upper half of the counter.
+    s[1] += philox_fill(key, low, size == 24 ? s[2] : s[0], out, bytes);
     if (s[1] < low) s[2]++;
   }
   mask_small(out);
