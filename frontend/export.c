@@ -3,8 +3,8 @@
 //
 // Tuples are flattened: a value is the list of its leaves' SSA names, so tuple and get_tuple_element vanish, an
 // instruction with a tuple shape is an operation with several results, and a tuple parameter several arguments.
-// Computations of while, reduce, sort, ... become regions; those of call, composite and custom_call functions. A branch of a
-// conditional sees its operand's values directly, as StableHLO has it. Fusions become calls.
+// Computations of while, reduce, sort, ... become regions; those of call, composite and custom_call functions. A branch
+// of a conditional sees its operand's values directly, as StableHLO has it. Fusions become calls.
 #include <stdio.h>
 
 #include "frontend/export_internal.h"
@@ -26,7 +26,9 @@ typedef struct exporter {
 
 static void computation_body(exporter *e, const hlo_computation *c, const char *terminator);
 
-static names *names_of(exporter *e, const hlo_instr *i) { return ptrmap_get(&e->values, i); }
+static names *names_of(exporter *e, const hlo_instr *i) {
+  return ptrmap_get(&e->values, i);
+}
 
 static names *new_names(exporter *e, int n) {
   names *x = ARENA_NEW(e->arena, names);
@@ -39,7 +41,9 @@ static void line(exporter *e) {
   for (int i = 0; i < e->indent; i++) strbuf_append_cstr(e->out, "  ");
 }
 
-static void put_type(exporter *e, const hlo_shape *s) { hlo_shape_print_stablehlo(e->out, s); }
+static void put_type(exporter *e, const hlo_shape *s) {
+  hlo_shape_print_stablehlo(e->out, s);
+}
 
 static const char *symbol(exporter *e, const hlo_computation *c) {
   char *known = ptrmap_get(&e->symbols, c);
@@ -48,14 +52,15 @@ static const char *symbol(exporter *e, const hlo_computation *c) {
   char *name = arena_printf(e->arena, entry ? "main" : STRV_FMT "%s", STRV_ARG(c->name),
                             strv_eq_cstr(c->name, "main") ? "_inner" : "");
   for (char *p = name; *p; p++)
-    if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '_' || *p == '.' || *p == '$'))
+    if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '_' || *p == '.' ||
+          *p == '$'))
       *p = '_';
   ptrmap_put(e->arena, &e->symbols, c, name);
   vec_push(e->arena, &e->functions, c);
   return name;
 }
 
-// --- values ------------------------------------------------------------------------------------------------------------
+// --- values ---------------------------------------------------------------------------------------------------------
 
 static void operand_leaves(exporter *e, const hlo_instr *i, int first, int n, names *out) {
   int total = 0;
@@ -105,7 +110,7 @@ static void finish(exporter *e, const hlo_instr *i, int first_operand, int n_ope
   strbuf_append_cstr(e->out, ")\n");
 }
 
-// --- regions -------------------------------------------------------------------------------------------------------------
+// --- regions --------------------------------------------------------------------------------------------------------
 
 // Parameters as block arguments.
 static void region(exporter *e, const hlo_computation *c, bool first) {
@@ -142,7 +147,7 @@ static void branch(exporter *e, const hlo_instr *i, int k) {
   strbuf_append_char(e->out, '}');
 }
 
-// --- instructions ----------------------------------------------------------------------------------------------------------
+// --- instructions ---------------------------------------------------------------------------------------------------
 
 static void alias(exporter *e, const hlo_instr *i, const names *x, int first, int n) {
   names *y = new_names(e, n);
@@ -206,7 +211,8 @@ static void put_conditional(exporter *e, const hlo_instr *i) {
 
 static void put_instr(exporter *e, const hlo_instr *i) {
   switch (i->op) {
-    case HLO_OP_PARAMETER: return;
+    case HLO_OP_PARAMETER:
+      return;
     case HLO_OP_TUPLE: {
       names all;
       operand_leaves(e, i, 0, i->n_operands, &all);
@@ -220,16 +226,26 @@ static void put_instr(exporter *e, const hlo_instr *i) {
       alias(e, i, names_of(e, i->operands[0]), first, hlo_shape_leaves(i->shape));
       return;
     }
-    case HLO_OP_COPY: alias(e, i, names_of(e, i->operands[0]), 0, hlo_shape_leaves(i->shape)); return;
+    case HLO_OP_COPY:
+      alias(e, i, names_of(e, i->operands[0]), 0, hlo_shape_leaves(i->shape));
+      return;
     case HLO_OP_BITCAST:
-      put_op(e, i, i->shape->dtype == i->operands[0]->shape->dtype ? "stablehlo.reshape" : "stablehlo.bitcast_convert", false);
+      put_op(e, i, i->shape->dtype == i->operands[0]->shape->dtype ? "stablehlo.reshape" : "stablehlo.bitcast_convert",
+             false);
       return;
     case HLO_OP_CALL:
-    case HLO_OP_FUSION: put_call(e, i); return;
-    case HLO_OP_CONDITIONAL: put_conditional(e, i); return;
+    case HLO_OP_FUSION:
+      put_call(e, i);
+      return;
+    case HLO_OP_CONDITIONAL:
+      put_conditional(e, i);
+      return;
     case HLO_OP_COMPOSITE:
-    case HLO_OP_CUSTOM_CALL: put_op(e, i, hlo_op_table[i->op].stablehlo_name, false); return;
-    default: put_op(e, i, hlo_op_table[i->op].stablehlo_name, true);
+    case HLO_OP_CUSTOM_CALL:
+      put_op(e, i, hlo_op_table[i->op].stablehlo_name, false);
+      return;
+    default:
+      put_op(e, i, hlo_op_table[i->op].stablehlo_name, true);
   }
 }
 
@@ -246,7 +262,7 @@ static void computation_body(exporter *e, const hlo_computation *c, const char *
   e->indent--;
 }
 
-// --- functions ---------------------------------------------------------------------------------------------------------------
+// --- functions ------------------------------------------------------------------------------------------------------
 
 static void donation(exporter *e, const hlo_module *m, int param) {
   if (!m->param_donated || !m->param_donated[param]) return;

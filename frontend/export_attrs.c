@@ -15,14 +15,17 @@ void export_string(strbuf *out, strv s) {
   strbuf_append_char(out, '"');
   for (size_t i = 0; i < s.len; i++) {
     unsigned char ch = (unsigned char)s.data[i];
-    if (ch == '"' || ch == '\\') strbuf_printf(out, "\\%c", ch);
-    else if (ch < 32 || ch == 127) strbuf_printf(out, "\\%02X", ch);
-    else strbuf_append_char(out, (char)ch);
+    if (ch == '"' || ch == '\\')
+      strbuf_printf(out, "\\%c", ch);
+    else if (ch < 32 || ch == 127)
+      strbuf_printf(out, "\\%02X", ch);
+    else
+      strbuf_append_char(out, (char)ch);
   }
   strbuf_append_char(out, '"');
 }
 
-// --- values ----------------------------------------------------------------------------------------------------------
+// --- values ---------------------------------------------------------------------------------------------------------
 
 static void put_bracketed(strbuf *out, hlo_i64s l) {
   strbuf_append_char(out, '[');
@@ -84,8 +87,12 @@ static void put_real(strbuf *out, hlo_dtype t, const char *data, int part) {
 
 static void put_element(strbuf *out, hlo_dtype t, const char *data) {
   switch (hlo_dtype_cls(t)) {
-    case HLO_CLASS_PRED: strbuf_append_cstr(out, *data ? "true" : "false"); return;
-    case HLO_CLASS_FLOAT: put_real(out, t, data, 0); return;
+    case HLO_CLASS_PRED:
+      strbuf_append_cstr(out, *data ? "true" : "false");
+      return;
+    case HLO_CLASS_FLOAT:
+      put_real(out, t, data, 0);
+      return;
     case HLO_CLASS_COMPLEX:
       strbuf_append_char(out, '(');
       put_real(out, t, data, 0);
@@ -94,8 +101,10 @@ static void put_element(strbuf *out, hlo_dtype t, const char *data) {
       strbuf_append_char(out, ')');
       return;
     default:
-      if (hlo_dtype_is_signed(t)) strbuf_printf(out, "%lld", (long long)hlo_element_get_i64(t, data, 0));
-      else strbuf_printf(out, "%llu", (unsigned long long)hlo_element_get_i64(t, data, 0));
+      if (hlo_dtype_is_signed(t))
+        strbuf_printf(out, "%lld", (long long)hlo_element_get_i64(t, data, 0));
+      else
+        strbuf_printf(out, "%llu", (unsigned long long)hlo_element_get_i64(t, data, 0));
   }
 }
 
@@ -140,7 +149,7 @@ static void put_literal(strbuf *out, const hlo_literal *l) {
   put_literal_type(out, s);
 }
 
-// --- structs -----------------------------------------------------------------------------------------------------------
+// --- structs --------------------------------------------------------------------------------------------------------
 
 static void struct_list(strbuf *out, bool *first, const char *name, hlo_i64s l) {
   if (!l.n) return;
@@ -162,8 +171,10 @@ static void put_conv_side(strbuf *out, int64_t a, char a_letter, int64_t b, char
   strbuf_append_char(out, '[');
   for (int64_t i = 0; i < spatial.n + 2; i++) {
     if (i) strbuf_append_cstr(out, ", ");
-    if (i == a) strbuf_append_char(out, a_letter);
-    else if (i == b) strbuf_append_char(out, b_letter);
+    if (i == a)
+      strbuf_append_char(out, a_letter);
+    else if (i == b)
+      strbuf_append_char(out, b_letter);
     else
       for (int k = 0; k < spatial.n; k++)
         if (spatial.data[k] == i) strbuf_printf(out, "%d", k);
@@ -235,12 +246,12 @@ static void put_window(strbuf *out, bool *first, const hlo_window *w, bool conv,
   export_key(out, first, "padding");
   strbuf_append_cstr(out, "dense<");
   for (int i = 0; i < w->n; i++)
-    strbuf_printf(out, "%s[%lld, %lld]%s", i ? ", " : "[", (long long)w->dims[i].pad_low, (long long)w->dims[i].pad_high,
-                  i + 1 == w->n ? "]" : "");
+    strbuf_printf(out, "%s[%lld, %lld]%s", i ? ", " : "[", (long long)w->dims[i].pad_low,
+                  (long long)w->dims[i].pad_high, i + 1 == w->n ? "]" : "");
   strbuf_printf(out, "> : tensor<%dx2xi64>", w->n);
 }
 
-// --- one field by its kind ---------------------------------------------------------------------------------------------
+// --- one field by its kind ------------------------------------------------------------------------------------------
 
 static const char *int_type(const char *name) {
   if (!strcmp(name, "exponent_bits") || !strcmp(name, "mantissa_bits") || !strcmp(name, "version")) return "i32";
@@ -248,18 +259,32 @@ static const char *int_type(const char *name) {
   return "i64";
 }
 
+// Optional here, mandatory in StableHLO.
+static bool is_group_count(const hlo_attr_desc *d) {
+  return !strcmp(d->field, "feature_group_count") || !strcmp(d->field, "batch_group_count");
+}
+
 static bool is_default(const hlo_attr_desc *d, const void *p) {
-  if (d->required) return false;
+  if (d->required || is_group_count(d)) return false;
   switch (d->kind) {
-    case HLO_ATTR_KIND_i64: return *(const int64_t *)p == d->default_value;
-    case HLO_ATTR_KIND_flag: return *(const bool *)p == (d->default_value != 0);
-    case HLO_ATTR_KIND_f64: return *(const double *)p == (double)d->default_value;
-    case HLO_ATTR_KIND_string: return ((const strv *)p)->len == 0;
-    case HLO_ATTR_KIND_i64s: return ((const hlo_i64s *)p)->n == 0;
-    case HLO_ATTR_KIND_precisions: return ((const hlo_precisions *)p)->n == 0;
-    case HLO_ATTR_KIND_pairs: return ((const hlo_pairs *)p)->n == 0;
-    case HLO_ATTR_KIND_comparison_type: return *(const hlo_comparison_type *)p == HLO_COMPARISON_TYPE_NOTYPE;
-    default: return false;
+    case HLO_ATTR_KIND_i64:
+      return *(const int64_t *)p == d->default_value;
+    case HLO_ATTR_KIND_flag:
+      return *(const bool *)p == (d->default_value != 0);
+    case HLO_ATTR_KIND_f64:
+      return *(const double *)p == (double)d->default_value;
+    case HLO_ATTR_KIND_string:
+      return ((const strv *)p)->len == 0;
+    case HLO_ATTR_KIND_i64s:
+      return ((const hlo_i64s *)p)->n == 0;
+    case HLO_ATTR_KIND_precisions:
+      return ((const hlo_precisions *)p)->n == 0;
+    case HLO_ATTR_KIND_pairs:
+      return ((const hlo_pairs *)p)->n == 0;
+    case HLO_ATTR_KIND_comparison_type:
+      return *(const hlo_comparison_type *)p == HLO_COMPARISON_TYPE_NOTYPE;
+    default:
+      return false;
   }
 }
 
@@ -268,36 +293,58 @@ static void put_field(strbuf *out, const hlo_attr_desc *d, const void *p, const 
     case HLO_ATTR_KIND_i64:
       strbuf_printf(out, "%lld : %s", (long long)*(const int64_t *)p, int_type(d->stablehlo_name));
       break;
-    case HLO_ATTR_KIND_i64s: put_array(out, ((const hlo_i64s *)p)->data, ((const hlo_i64s *)p)->n); break;
+    case HLO_ATTR_KIND_i64s:
+      put_array(out, ((const hlo_i64s *)p)->data, ((const hlo_i64s *)p)->n);
+      break;
     case HLO_ATTR_KIND_f64:
       put_f64(out, *(const double *)p);
       strbuf_append_cstr(out, strcmp(d->stablehlo_name, "epsilon") ? " : f64" : " : f32");
       break;
-    case HLO_ATTR_KIND_flag: strbuf_append_cstr(out, *(const bool *)p ? "true" : "false"); break;
-    case HLO_ATTR_KIND_string: export_string(out, *(const strv *)p); break;
-    case HLO_ATTR_KIND_dot_dnums: put_dot(out, p); break;
-    case HLO_ATTR_KIND_conv_dnums: put_conv(out, p); break;
-    case HLO_ATTR_KIND_gather_dnums: put_gather(out, p); break;
-    case HLO_ATTR_KIND_scatter_dnums: put_scatter(out, p); break;
-    case HLO_ATTR_KIND_precisions: put_precisions(out, p); break;
+    case HLO_ATTR_KIND_flag:
+      strbuf_append_cstr(out, *(const bool *)p ? "true" : "false");
+      break;
+    case HLO_ATTR_KIND_string:
+      export_string(out, *(const strv *)p);
+      break;
+    case HLO_ATTR_KIND_dot_dnums:
+      put_dot(out, p);
+      break;
+    case HLO_ATTR_KIND_conv_dnums:
+      put_conv(out, p);
+      break;
+    case HLO_ATTR_KIND_gather_dnums:
+      put_gather(out, p);
+      break;
+    case HLO_ATTR_KIND_scatter_dnums:
+      put_scatter(out, p);
+      break;
+    case HLO_ATTR_KIND_precisions:
+      put_precisions(out, p);
+      break;
     case HLO_ATTR_KIND_groups: {
       const hlo_groups *g = p;
       put_matrix(out, g->data, g->rows, g->cols);
       break;
     }
-    case HLO_ATTR_KIND_pairs: put_matrix(out, ((const hlo_pairs *)p)->data, ((const hlo_pairs *)p)->n, 2); break;
-    case HLO_ATTR_KIND_literal: put_literal(out, *(const hlo_literal *const *)p); break;
-#define ENUM_CASE(k)                                                                               \
-  case HLO_ATTR_KIND_##k:                                                                          \
+    case HLO_ATTR_KIND_pairs:
+      put_matrix(out, ((const hlo_pairs *)p)->data, ((const hlo_pairs *)p)->n, 2);
+      break;
+    case HLO_ATTR_KIND_literal:
+      put_literal(out, *(const hlo_literal *const *)p);
+      break;
+#define ENUM_CASE(k)                                                                                 \
+  case HLO_ATTR_KIND_##k:                                                                            \
     strbuf_printf(out, "#%s<" #k " %s>", dialect, hlo_enum_name(d->kind, (int)*(const hlo_##k *)p)); \
     break;
       HLO_ENUMS(ENUM_CASE)
 #undef ENUM_CASE
-    default: strbuf_append_cstr(out, "unit"); break;
+    default:
+      strbuf_append_cstr(out, "unit");
+      break;
   }
 }
 
-// --- fields that are several attributes -----------------------------------------------------------------------------------
+// --- fields that are several attributes -----------------------------------------------------------------------------
 
 static void put_ints_of(strbuf *out, bool *first, const char *name, const int64_t *data, int n) {
   export_key(out, first, name);
@@ -327,27 +374,31 @@ static void put_group_channel(strbuf *out, bool *first, int64_t id, int64_t type
   if (id) put_channel(out, first, id, type);
 }
 
-static void put_custom_call(strbuf *out, bool *first, const hlo_attrs_custom_call *a) {
+static void put_custom_call(strbuf *out, bool *first, const hlo_instr *i) {
+  const hlo_attrs_custom_call *a = HLO_ATTRS(i, custom_call);
   export_key(out, first, "api_version");
   strbuf_printf(out, "%lld : i32", (long long)a->api_version);
   if (a->operand_tuple_aliasing.n) {
     export_key(out, first, "output_operand_aliases");
     strbuf_append_char(out, '[');
-    for (int i = 0; i + 2 < a->operand_tuple_aliasing.n; i += 3) {
-      const int64_t *t = a->operand_tuple_aliasing.data + i;
-      strbuf_printf(out, "%s#stablehlo.output_operand_alias<output_tuple_indices = [%lld], operand_index = %lld, operand_tuple_indices = [",
-                    i ? ", " : "", (long long)t[0], (long long)t[1]);
+    for (int k = 0; k + 2 < a->operand_tuple_aliasing.n; k += 3) {
+      const int64_t *t = a->operand_tuple_aliasing.data + k;
+      strbuf_printf(out, "%s#stablehlo.output_operand_alias<output_tuple_indices = [", k ? ", " : "");
+      if (hlo_shape_is_tuple(i->shape)) strbuf_printf(out, "%lld", (long long)t[0]);
+      strbuf_printf(out, "], operand_index = %lld, operand_tuple_indices = [", (long long)t[1]);
       if (t[2] >= 0) strbuf_printf(out, "%lld", (long long)t[2]);
       strbuf_append_cstr(out, "]>");
     }
     strbuf_append_char(out, ']');
   }
-  for (int i = 0; i < a->attributes.n; i++) {
-    const hlo_dict_entry *e = &a->attributes.entries[i];
+  for (int k = 0; k < a->attributes.n; k++) {
+    const hlo_dict_entry *e = &a->attributes.entries[k];
     strbuf_printf(out, "%s" STRV_FMT " = ", *first ? "" : ", ", STRV_ARG(e->name));
     *first = false;
-    if (e->is_string) export_string(out, e->value);
-    else strbuf_append(out, e->value);
+    if (e->is_string)
+      export_string(out, e->value);
+    else
+      strbuf_append(out, e->value);
   }
 }
 
@@ -374,8 +425,12 @@ static void put_special(strbuf *out, const hlo_instr *i, bool *first) {
       put_ints_of(out, first, "strides", s->stride, s->n);
       break;
     }
-    case HLO_ATTR_LIST_pad: put_padding(out, first, &HLO_ATTRS(i, pad)->padding); break;
-    case HLO_ATTR_LIST_reduce_window: put_window(out, first, &HLO_ATTRS(i, reduce_window)->window, false, false, true); break;
+    case HLO_ATTR_LIST_pad:
+      put_padding(out, first, &HLO_ATTRS(i, pad)->padding);
+      break;
+    case HLO_ATTR_LIST_reduce_window:
+      put_window(out, first, &HLO_ATTRS(i, reduce_window)->window, false, false, true);
+      break;
     case HLO_ATTR_LIST_select_and_scatter:
       put_window(out, first, &HLO_ATTRS(i, select_and_scatter)->window, false, false, false);
       break;
@@ -387,22 +442,38 @@ static void put_special(strbuf *out, const hlo_instr *i, bool *first) {
       export_key(out, first, "algorithm");
       strbuf_append(out, HLO_ATTRS(i, dot_general)->algorithm);
       break;
-    case HLO_ATTR_LIST_ragged_dot: put_ragged(out, first, HLO_ATTRS(i, ragged_dot)); break;
+    case HLO_ATTR_LIST_ragged_dot:
+      put_ragged(out, first, HLO_ATTRS(i, ragged_dot));
+      break;
     case HLO_ATTR_LIST_composite:
       if (!HLO_ATTRS(i, composite)->attributes.len) break;
       export_key(out, first, "composite_attributes");
       strbuf_append(out, HLO_ATTRS(i, composite)->attributes);
       break;
-    case HLO_ATTR_LIST_custom_call: put_custom_call(out, first, HLO_ATTRS(i, custom_call)); break;
+    case HLO_ATTR_LIST_custom_call:
+      put_custom_call(out, first, i);
+      break;
     case HLO_ATTR_LIST_send_recv:
       put_channel(out, first, HLO_ATTRS(i, send_recv)->channel_id, HLO_ATTRS(i, send_recv)->channel_type);
       break;
-    case HLO_ATTR_LIST_all_gather: put_group_channel(out, first, HLO_ATTRS(i, all_gather)->channel_id, 1); break;
-    case HLO_ATTR_LIST_all_reduce: put_group_channel(out, first, HLO_ATTRS(i, all_reduce)->channel_id, 1); break;
-    case HLO_ATTR_LIST_reduce_scatter: put_group_channel(out, first, HLO_ATTRS(i, reduce_scatter)->channel_id, 1); break;
-    case HLO_ATTR_LIST_all_to_all: put_group_channel(out, first, HLO_ATTRS(i, all_to_all)->channel_id, 1); break;
-    case HLO_ATTR_LIST_collective_broadcast: put_group_channel(out, first, HLO_ATTRS(i, collective_broadcast)->channel_id, 1); break;
-    case HLO_ATTR_LIST_collective_permute: put_group_channel(out, first, HLO_ATTRS(i, collective_permute)->channel_id, 1); break;
+    case HLO_ATTR_LIST_all_gather:
+      put_group_channel(out, first, HLO_ATTRS(i, all_gather)->channel_id, 1);
+      break;
+    case HLO_ATTR_LIST_all_reduce:
+      put_group_channel(out, first, HLO_ATTRS(i, all_reduce)->channel_id, 1);
+      break;
+    case HLO_ATTR_LIST_reduce_scatter:
+      put_group_channel(out, first, HLO_ATTRS(i, reduce_scatter)->channel_id, 1);
+      break;
+    case HLO_ATTR_LIST_all_to_all:
+      put_group_channel(out, first, HLO_ATTRS(i, all_to_all)->channel_id, 1);
+      break;
+    case HLO_ATTR_LIST_collective_broadcast:
+      put_group_channel(out, first, HLO_ATTRS(i, collective_broadcast)->channel_id, 1);
+      break;
+    case HLO_ATTR_LIST_collective_permute:
+      put_group_channel(out, first, HLO_ATTRS(i, collective_permute)->channel_id, 1);
+      break;
     case HLO_ATTR_LIST_scan: {
       long long carries = HLO_ATTRS(i, scan)->n_carries, inputs = i->n_operands - carries;
       export_key(out, first, "operandSegmentSizes");
@@ -411,7 +482,8 @@ static void put_special(strbuf *out, const hlo_instr *i, bool *first) {
       strbuf_printf(out, "array<i32: %lld, %lld>", hlo_shape_leaves(i->shape) - carries, carries);
       break;
     }
-    default: break;
+    default:
+      break;
   }
 }
 

@@ -5,8 +5,8 @@
 
 #include "hlo/hlo.h"
 
-// The attributes of i as a generic operation's dictionary: entries separated by ", ", without braces. `first` is cleared
-// when something was written.
+// The attributes of i as a generic operation's dictionary: entries separated by ", ", without braces. `first` is
+// cleared when something was written.
 void export_attrs(strbuf *out, const hlo_instr *i, bool *first);
 // Starts the next entry: ", " if needed, then "name = ".
 void export_key(strbuf *out, bool *first, const char *name);

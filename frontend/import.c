@@ -3,12 +3,13 @@
 //
 // Functions are translated when first called, starting with the entry, so what the entry does not reach is never looked
 // at. An operation goes to its special case if it has one (handler tables), else to the generic path that the op table
-// drives, else it is refused by name. When all is done, computations are ordered callees first and the module is verified.
+// drives, else it is refused by name. When all is done, computations are ordered callees first and the module is
+// verified.
 #include <stdio.h>
 
 #include "frontend/import_internal.h"
 
-// --- reports -------------------------------------------------------------------------------------------------------
+// --- reports --------------------------------------------------------------------------------------------------------
 
 // Line `line` of the module's text, if l points into it.
 static strv source_line(const import_ctx *c, const loc *l) {
@@ -46,7 +47,7 @@ bool import_refuse(import_ctx *c, const loc *l, const char *format, ...) {
   return false;
 }
 
-// --- values and instructions -----------------------------------------------------------------------------------------
+// --- values and instructions ----------------------------------------------------------------------------------------
 
 void import_bind(import_ctx *c, import_scope *s, const mlir_value *v, hlo_instr *i) {
   ptrmap_put(c->arena, &s->values, v, i);
@@ -59,8 +60,8 @@ bool import_bind_results(import_ctx *c, import_scope *s, const mlir_op *op, hlo_
   }
   if (op->n_results == 0) return true;
   if (!hlo_shape_is_tuple(i->shape) || i->shape->n_elements != op->n_results)
-    return import_fail(c, op->loc, "'" STRV_FMT "' has %d results, which its operands do not give",
-                       STRV_ARG(op->name), op->n_results);
+    return import_fail(c, op->loc, "'" STRV_FMT "' has %d results, which its operands do not give", STRV_ARG(op->name),
+                       op->n_results);
   hlo_builder b = import_builder(s, op->loc);
   for (int k = 0; k < op->n_results; k++) import_bind(c, s, &op->results[k], hlo_build_get(&b, i, k));
   return true;
@@ -75,7 +76,8 @@ hlo_instr *import_value(import_ctx *c, import_scope *s, const mlir_value *v, con
     if (i) return i;
   }
   if (v->op)
-    import_refuse(c, l, "%s uses %%" STRV_FMT ", a result of '" STRV_FMT "' outside of it; only constants can be used so",
+    import_refuse(c, l,
+                  "%s uses %%" STRV_FMT ", a result of '" STRV_FMT "' outside of it; only constants can be used so",
                   s->what, STRV_ARG(v->name), STRV_ARG(v->op->name));
   else
     import_refuse(c, l, "%s uses %%" STRV_FMT ", an argument of a surrounding block; only constants can be used so",
@@ -102,8 +104,8 @@ hlo_instr *import_emit(import_ctx *c, import_scope *s, hlo_op op, const hlo_shap
                        hlo_instr *const *operands, int n_called, hlo_computation *const *called, void *attrs,
                        const loc *l) {
   const hlo_shape *shape = NULL;
-  lemnos_status status = hlo_infer_shape(c->module, op, n_operands, operands, n_called, called, attrs, declared, l,
-                                         c->sink, &shape);
+  lemnos_status status =
+      hlo_infer_shape(c->module, op, n_operands, operands, n_called, called, attrs, declared, l, c->sink, &shape);
   if (status) {
     if (c->code == LEMNOS_OK) c->code = lemnos_status_get_code(status);
     lemnos_status_free(status);
@@ -113,7 +115,7 @@ hlo_instr *import_emit(import_ctx *c, import_scope *s, hlo_op op, const hlo_shap
                           attrs, l, (strv){0});
 }
 
-// --- operations ------------------------------------------------------------------------------------------------------
+// --- operations -----------------------------------------------------------------------------------------------------
 
 bool import_is_terminator(const mlir_op *op) {
   return strv_eq_cstr(op->name, "stablehlo.return") || strv_eq_cstr(op->name, "func.return") ||
@@ -152,7 +154,7 @@ void import_set_root(import_ctx *c, import_scope *s, const import_values *v, con
   s->computation->root = hlo_build_tuple(&b, v->len, v->data);
 }
 
-// --- functions -------------------------------------------------------------------------------------------------------
+// --- functions ------------------------------------------------------------------------------------------------------
 
 static bool function_body(import_ctx *c, import_func *f) {
   const mlir_op *op = f->op;
@@ -217,8 +219,8 @@ static bool argument_attributes(import_ctx *c, const import_func *f) {
     const hlo_shape *root = entry->root->shape;
     int n = hlo_shape_is_tuple(root) ? root->n_elements : 1;
     if (!import_int(alias, &result) || result < 0 || result >= n)
-      return import_fail(c, f->op->loc, "argument %d of @" STRV_FMT ": tf.aliasing_output is not one of the %d results", i,
-                         STRV_ARG(f->name), n);
+      return import_fail(c, f->op->loc, "argument %d of @" STRV_FMT ": tf.aliasing_output is not one of the %d results",
+                         i, STRV_ARG(f->name), n);
     int leaf = 0;
     if (hlo_shape_is_tuple(root))
       for (int k = 0; k < result; k++) leaf += hlo_shape_leaves(root->elements[k]);
@@ -230,7 +232,7 @@ static bool argument_attributes(import_ctx *c, const import_func *f) {
   return true;
 }
 
-// --- the module --------------------------------------------------------------------------------------------------------
+// --- the module -----------------------------------------------------------------------------------------------------
 
 static const mlir_block *module_block(const mlir_module *m) {
   return m->op && m->op->n_regions ? m->op->regions[0].first : NULL;
@@ -299,7 +301,8 @@ static void order_computations(hlo_module *m, arena *a) {
 static void module_attributes(import_ctx *c) {
   int64_t n;
   const mlir_op *op = c->source->op;
-  if (import_int(mlir_op_attr(op, "mhlo.num_replicas"), &n) && n > 0 && n < INT32_MAX) c->module->n_replicas = (int32_t)n;
+  if (import_int(mlir_op_attr(op, "mhlo.num_replicas"), &n) && n > 0 && n < INT32_MAX)
+    c->module->n_replicas = (int32_t)n;
   if (import_int(mlir_op_attr(op, "mhlo.num_partitions"), &n) && n > 0 && n < INT32_MAX)
     c->module->n_partitions = (int32_t)n;
   c->module->source = c->source->source;
@@ -369,7 +372,7 @@ lemnos_status import_list_entries(const mlir_module *m, arena *a, strv **out_nam
   return LEMNOS_SUCCESS;
 }
 
-// --- any program -------------------------------------------------------------------------------------------------------
+// --- any program ----------------------------------------------------------------------------------------------------
 
 static strv skip_comments(strv s) {
   for (;;) {

@@ -6,7 +6,7 @@
 // integers may be DENSE_ARRAY, DENSE or ARRAY. Absent attributes get the defaults of StableHLO's operation definitions.
 #include "frontend/import_internal.h"
 
-// --- pieces ----------------------------------------------------------------------------------------------------------
+// --- pieces ---------------------------------------------------------------------------------------------------------
 
 bool import_int(const mlir_attr *a, int64_t *out) {
   if (!a) return false;
@@ -30,12 +30,28 @@ static int integer_bytes(const mlir_type *t) {
 static int64_t load_integer(const mlir_type *t, const void *data, int64_t i) {
   const char *p = (const char *)data + i * integer_bytes(t);
   bool u = t->signedness == MLIR_UNSIGNED || (t->kind == MLIR_TYPE_INTEGER && t->width == 1);
-  union { int8_t s8; uint8_t u8; int16_t s16; uint16_t u16; int32_t s32; uint32_t u32; int64_t s64; } x;
+  union {
+    int8_t s8;
+    uint8_t u8;
+    int16_t s16;
+    uint16_t u16;
+    int32_t s32;
+    uint32_t u32;
+    int64_t s64;
+  } x;
   switch (integer_bytes(t)) {
-    case 1: memcpy(&x, p, 1); return t->width == 1 ? x.u8 != 0 : u ? x.u8 : x.s8;
-    case 2: memcpy(&x, p, 2); return u ? x.u16 : x.s16;
-    case 4: memcpy(&x, p, 4); return u ? (int64_t)x.u32 : x.s32;
-    default: memcpy(&x, p, 8); return x.s64;
+    case 1:
+      memcpy(&x, p, 1);
+      return t->width == 1 ? x.u8 != 0 : u ? x.u8 : x.s8;
+    case 2:
+      memcpy(&x, p, 2);
+      return u ? x.u16 : x.s16;
+    case 4:
+      memcpy(&x, p, 4);
+      return u ? (int64_t)x.u32 : x.s32;
+    default:
+      memcpy(&x, p, 8);
+      return x.s64;
   }
 }
 
@@ -82,10 +98,13 @@ bool import_named_i64s(import_ctx *c, const mlir_op *op, const char *name, bool 
     return import_fail(c, op->loc, "'" STRV_FMT "' lacks the attribute '%s'", STRV_ARG(op->name), name);
   }
   if (import_i64s(c, a, out)) return true;
-  return import_fail(c, op->loc, "'" STRV_FMT "': the attribute '%s' is not a list of integers", STRV_ARG(op->name), name);
+  return import_fail(c, op->loc, "'" STRV_FMT "': the attribute '%s' is not a list of integers", STRV_ARG(op->name),
+                     name);
 }
 
-static char loose(char ch) { return ch >= 'A' && ch <= 'Z' ? (char)(ch - 'A' + 'a') : ch; }
+static char loose(char ch) {
+  return ch >= 'A' && ch <= 'Z' ? (char)(ch - 'A' + 'a') : ch;
+}
 
 const mlir_attr *import_entry(const mlir_attr *a, const char *name) {
   for (int i = 0; a && i < a->n_entries; i++) {
@@ -111,7 +130,7 @@ strv import_attr_text(import_ctx *c, const mlir_attr *a) {
   return s;
 }
 
-// --- structs -----------------------------------------------------------------------------------------------------------
+// --- structs --------------------------------------------------------------------------------------------------------
 
 static bool entry_list(import_ctx *c, const mlir_attr *a, const char *name, hlo_i64s *out) {
   const mlir_attr *e = import_entry(a, name);
@@ -199,8 +218,10 @@ const hlo_literal *import_literal(import_ctx *c, const mlir_attr *a, const hlo_s
   int size = hlo_dtype_bytes(shape->dtype);
   if (a->kind == MLIR_ATTR_INTEGER || a->kind == MLIR_ATTR_BOOL || a->kind == MLIR_ATTR_FLOAT) {
     void *element = arena_alloc(c->arena, 16);
-    if (a->kind == MLIR_ATTR_FLOAT) hlo_element_set_f64(shape->dtype, element, 0, 0, a->real);
-    else hlo_element_set_i64(shape->dtype, element, 0, a->integer);
+    if (a->kind == MLIR_ATTR_FLOAT)
+      hlo_element_set_f64(shape->dtype, element, 0, 0, a->real);
+    else
+      hlo_element_set_i64(shape->dtype, element, 0, a->integer);
     return hlo_literal_splat(c->arena, shape, element);
   }
   if (a->kind != MLIR_ATTR_DENSE) {
@@ -228,7 +249,7 @@ const hlo_literal *import_literal(import_ctx *c, const mlir_attr *a, const hlo_s
   return lit;
 }
 
-// --- one field by its kind -----------------------------------------------------------------------------------------------
+// --- one field by its kind ------------------------------------------------------------------------------------------
 
 static bool literal_field(import_ctx *c, const mlir_op *op, const mlir_attr *a, hlo_attr_literal *out) {
   const mlir_type *t = op->n_results ? op->results[0].type : op->n_operands ? op->operands[0]->type : a->type;
@@ -237,9 +258,12 @@ static bool literal_field(import_ctx *c, const mlir_op *op, const mlir_attr *a, 
 }
 
 static bool float_field(const mlir_attr *a, double *out) {
-  if (a->kind == MLIR_ATTR_FLOAT) *out = a->real;
-  else if (a->kind == MLIR_ATTR_INTEGER) *out = (double)a->integer;
-  else return false;
+  if (a->kind == MLIR_ATTR_FLOAT)
+    *out = a->real;
+  else if (a->kind == MLIR_ATTR_INTEGER)
+    *out = (double)a->integer;
+  else
+    return false;
   return true;
 }
 
@@ -263,9 +287,12 @@ static bool field(import_ctx *c, const mlir_op *op, hlo_attr_kind kind, const ml
   int64_t x;
   int e;
   switch (kind) {
-    case HLO_ATTR_KIND_i64: return import_int(a, to);
-    case HLO_ATTR_KIND_i64s: return import_i64s(c, a, to);
-    case HLO_ATTR_KIND_f64: return float_field(a, to);
+    case HLO_ATTR_KIND_i64:
+      return import_int(a, to);
+    case HLO_ATTR_KIND_i64s:
+      return import_i64s(c, a, to);
+    case HLO_ATTR_KIND_f64:
+      return float_field(a, to);
     case HLO_ATTR_KIND_flag:
       if (!import_int(a, &x)) return false;
       *(bool *)to = x != 0;
@@ -274,23 +301,32 @@ static bool field(import_ctx *c, const mlir_op *op, hlo_attr_kind kind, const ml
       if (a->kind != MLIR_ATTR_STRING && a->kind != MLIR_ATTR_SYMBOL) return false;
       *(strv *)to = a->string;
       return true;
-    case HLO_ATTR_KIND_dot_dnums: return a->kind == MLIR_ATTR_DIALECT && dot_dnums(c, a, to);
-    case HLO_ATTR_KIND_conv_dnums: return a->kind == MLIR_ATTR_DIALECT && conv_dnums(c, a, to);
-    case HLO_ATTR_KIND_gather_dnums: return a->kind == MLIR_ATTR_DIALECT && gather_dnums(c, a, to);
-    case HLO_ATTR_KIND_scatter_dnums: return a->kind == MLIR_ATTR_DIALECT && scatter_dnums(c, a, to);
-    case HLO_ATTR_KIND_precisions: return precisions(c, a, to);
-    case HLO_ATTR_KIND_groups: return groups_field(c, a, to);
-    case HLO_ATTR_KIND_pairs: return pairs_field(c, a, to);
-    case HLO_ATTR_KIND_literal: return literal_field(c, op, a, to);
+    case HLO_ATTR_KIND_dot_dnums:
+      return a->kind == MLIR_ATTR_DIALECT && dot_dnums(c, a, to);
+    case HLO_ATTR_KIND_conv_dnums:
+      return a->kind == MLIR_ATTR_DIALECT && conv_dnums(c, a, to);
+    case HLO_ATTR_KIND_gather_dnums:
+      return a->kind == MLIR_ATTR_DIALECT && gather_dnums(c, a, to);
+    case HLO_ATTR_KIND_scatter_dnums:
+      return a->kind == MLIR_ATTR_DIALECT && scatter_dnums(c, a, to);
+    case HLO_ATTR_KIND_precisions:
+      return precisions(c, a, to);
+    case HLO_ATTR_KIND_groups:
+      return groups_field(c, a, to);
+    case HLO_ATTR_KIND_pairs:
+      return pairs_field(c, a, to);
+    case HLO_ATTR_KIND_literal:
+      return literal_field(c, op, a, to);
     case HLO_ATTR_KIND_window:
     case HLO_ATTR_KIND_padding:
     case HLO_ATTR_KIND_slice:
     case HLO_ATTR_KIND_dict:
-    case HLO_ATTR_KIND_COUNT: return false;
-#define ENUM_CASE(k) \
-  case HLO_ATTR_KIND_##k: \
+    case HLO_ATTR_KIND_COUNT:
+      return false;
+#define ENUM_CASE(k)                            \
+  case HLO_ATTR_KIND_##k:                       \
     if (!enum_value(kind, a, &e)) return false; \
-    *(hlo_##k *)to = (hlo_##k)e; \
+    *(hlo_##k *)to = (hlo_##k)e;                \
     return true;
       HLO_ENUMS(ENUM_CASE)
 #undef ENUM_CASE
@@ -298,7 +334,7 @@ static bool field(import_ctx *c, const mlir_op *op, hlo_attr_kind kind, const ml
   return false;
 }
 
-// --- fields put together from several attributes ----------------------------------------------------------------------------
+// --- fields put together from several attributes --------------------------------------------------------------------
 
 // The list `name`, n long, or n times `value` if it is absent.
 static bool list_or(import_ctx *c, const mlir_op *op, const char *name, int n, int64_t value, const int64_t **out) {
@@ -306,7 +342,8 @@ static bool list_or(import_ctx *c, const mlir_op *op, const char *name, int n, i
   if (mlir_op_attr(op, name)) {
     if (!import_named_i64s(c, op, name, true, &l)) return false;
     if (l.n != n)
-      return import_fail(c, op->loc, "'" STRV_FMT "': '%s' has %d entries, expected %d", STRV_ARG(op->name), name, l.n, n);
+      return import_fail(c, op->loc, "'" STRV_FMT "': '%s' has %d entries, expected %d", STRV_ARG(op->name), name, l.n,
+                         n);
     *out = l.data;
     return true;
   }
@@ -346,7 +383,8 @@ static bool convolution(import_ctx *c, const mlir_op *op, hlo_attrs_convolution 
   for (int i = 0; i < n; i++) {
     int64_t d = a->dnums.kernel_spatial.data[i];
     if (d < 0 || d >= kernel->rank)
-      return import_fail(c, op->loc, "'" STRV_FMT "': kernel spatial dimension %lld is out of range, the kernel has rank %d",
+      return import_fail(c, op->loc,
+                         "'" STRV_FMT "': kernel spatial dimension %lld is out of range, the kernel has rank %d",
                          STRV_ARG(op->name), (long long)d, kernel->rank);
     sizes[i] = kernel->dims[d];
   }
@@ -356,7 +394,8 @@ static bool convolution(import_ctx *c, const mlir_op *op, hlo_attrs_convolution 
 static bool slice(import_ctx *c, const mlir_op *op, hlo_slice *out) {
   hlo_i64s start, limit;
   const int64_t *stride = NULL;
-  if (!import_named_i64s(c, op, "start_indices", true, &start) || !import_named_i64s(c, op, "limit_indices", true, &limit))
+  if (!import_named_i64s(c, op, "start_indices", true, &start) ||
+      !import_named_i64s(c, op, "limit_indices", true, &limit))
     return false;
   if (limit.n != start.n)
     return import_fail(c, op->loc, "'stablehlo.slice': %d start_indices, but %d limit_indices", start.n, limit.n);
@@ -447,12 +486,18 @@ static bool special_fields(import_ctx *c, const mlir_op *op, hlo_attr_list list,
   const mlir_attr *a;
   int64_t unused;
   switch (list) {
-    case HLO_ATTR_LIST_slice: return slice(c, op, &((hlo_attrs_slice *)attrs)->slice);
-    case HLO_ATTR_LIST_pad: return padding(c, op, &((hlo_attrs_pad *)attrs)->padding);
-    case HLO_ATTR_LIST_reduce_window: return reduce_window(c, op, &((hlo_attrs_reduce_window *)attrs)->window);
-    case HLO_ATTR_LIST_select_and_scatter: return reduce_window(c, op, &((hlo_attrs_select_and_scatter *)attrs)->window);
-    case HLO_ATTR_LIST_convolution: return convolution(c, op, attrs);
-    case HLO_ATTR_LIST_ragged_dot: return ragged_dot(c, op, attrs);
+    case HLO_ATTR_LIST_slice:
+      return slice(c, op, &((hlo_attrs_slice *)attrs)->slice);
+    case HLO_ATTR_LIST_pad:
+      return padding(c, op, &((hlo_attrs_pad *)attrs)->padding);
+    case HLO_ATTR_LIST_reduce_window:
+      return reduce_window(c, op, &((hlo_attrs_reduce_window *)attrs)->window);
+    case HLO_ATTR_LIST_select_and_scatter:
+      return reduce_window(c, op, &((hlo_attrs_select_and_scatter *)attrs)->window);
+    case HLO_ATTR_LIST_convolution:
+      return convolution(c, op, attrs);
+    case HLO_ATTR_LIST_ragged_dot:
+      return ragged_dot(c, op, attrs);
     case HLO_ATTR_LIST_dot_general:
       if ((a = mlir_op_attr(op, "algorithm"))) ((hlo_attrs_dot_general *)attrs)->algorithm = import_attr_text(c, a);
       return true;
@@ -460,20 +505,26 @@ static bool special_fields(import_ctx *c, const mlir_op *op, hlo_attr_list list,
       a = mlir_op_attr(op, "composite_attributes");
       if (a && a->n_entries) ((hlo_attrs_composite *)attrs)->attributes = import_attr_text(c, a);
       return true;
-    case HLO_ATTR_LIST_custom_call: return custom_call(c, op, attrs);
+    case HLO_ATTR_LIST_custom_call:
+      return custom_call(c, op, attrs);
     case HLO_ATTR_LIST_send_recv: {
       hlo_attrs_send_recv *s = attrs;
       return channel(c, op, &s->channel_id, &s->channel_type);
     }
-    case HLO_ATTR_LIST_all_gather: return channel(c, op, &((hlo_attrs_all_gather *)attrs)->channel_id, &unused);
-    case HLO_ATTR_LIST_all_reduce: return channel(c, op, &((hlo_attrs_all_reduce *)attrs)->channel_id, &unused);
-    case HLO_ATTR_LIST_reduce_scatter: return channel(c, op, &((hlo_attrs_reduce_scatter *)attrs)->channel_id, &unused);
-    case HLO_ATTR_LIST_all_to_all: return channel(c, op, &((hlo_attrs_all_to_all *)attrs)->channel_id, &unused);
+    case HLO_ATTR_LIST_all_gather:
+      return channel(c, op, &((hlo_attrs_all_gather *)attrs)->channel_id, &unused);
+    case HLO_ATTR_LIST_all_reduce:
+      return channel(c, op, &((hlo_attrs_all_reduce *)attrs)->channel_id, &unused);
+    case HLO_ATTR_LIST_reduce_scatter:
+      return channel(c, op, &((hlo_attrs_reduce_scatter *)attrs)->channel_id, &unused);
+    case HLO_ATTR_LIST_all_to_all:
+      return channel(c, op, &((hlo_attrs_all_to_all *)attrs)->channel_id, &unused);
     case HLO_ATTR_LIST_collective_broadcast:
       return channel(c, op, &((hlo_attrs_collective_broadcast *)attrs)->channel_id, &unused);
     case HLO_ATTR_LIST_collective_permute:
       return channel(c, op, &((hlo_attrs_collective_permute *)attrs)->channel_id, &unused);
-    default: return true;
+    default:
+      return true;
   }
 }
 
@@ -493,7 +544,8 @@ void *import_attrs(import_ctx *c, const mlir_op *op, hlo_attr_list list, bool *o
       *ok = import_refuse(c, op->loc, "'" STRV_FMT "': replica groups given by mesh axes are not supported",
                           STRV_ARG(op->name));
     } else if (!field(c, op, d->kind, a, attrs + d->offset)) {
-      if (d->kind == HLO_ATTR_KIND_literal && c->code != LEMNOS_OK) *ok = false;
+      if (d->kind == HLO_ATTR_KIND_literal && c->code != LEMNOS_OK)
+        *ok = false;
       else
         *ok = import_fail(c, op->loc, "'" STRV_FMT "': the attribute '%s' has a form that is not expected: " STRV_FMT,
                           STRV_ARG(op->name), d->stablehlo_name, STRV_ARG(strv_take(import_attr_text(c, a), 200)));

@@ -4,11 +4,11 @@
 // dynamic_broadcast_in_dim takes them.
 #include "frontend/import_internal.h"
 
-// --- broadcasting ----------------------------------------------------------------------------------------------------
+// --- broadcasting ---------------------------------------------------------------------------------------------------
 
 // x broadcast to dims of `rank`; its dimension i becomes map[i].
-static hlo_instr *broadcast_to(import_ctx *c, import_scope *s, hlo_instr *x, int rank, const int64_t *dims, const int64_t *map,
-                               const loc *l) {
+static hlo_instr *broadcast_to(import_ctx *c, import_scope *s, hlo_instr *x, int rank, const int64_t *dims,
+                               const int64_t *map, const loc *l) {
   hlo_shape proto = {.dtype = x->shape->dtype, .rank = rank, .dims = dims, .quant = x->shape->quant};
   const hlo_shape *shape = hlo_shape_intern(c->module->shapes, &proto);
   if (shape == x->shape) return x;
@@ -23,21 +23,24 @@ static hlo_instr *size_of(import_ctx *c, import_scope *s, hlo_instr *x, int d, c
   if (x->shape->dims[d] != HLO_DYNAMIC) return hlo_build_scalar_i64(&b, HLO_S32, x->shape->dims[d]);
   hlo_attrs_dimension *a = hlo_attrs_create(c->arena, HLO_ATTR_LIST_dimension);
   a->dimension = d;
-  return import_emit(c, s, HLO_OP_GET_DIMENSION_SIZE, hlo_shape_array(c->module->shapes, HLO_S32, 0, NULL), 1, &x, 0, NULL, a, l);
+  return import_emit(c, s, HLO_OP_GET_DIMENSION_SIZE, hlo_shape_array(c->module->shapes, HLO_S32, 0, NULL), 1, &x, 0,
+                     NULL, a, l);
 }
 
 static hlo_instr *vector_of(import_ctx *c, import_scope *s, hlo_instr **scalars, int64_t n, const loc *l) {
   int64_t one = 1;
   const hlo_shape *single = hlo_shape_array(c->module->shapes, HLO_S32, 1, &one);
   for (int i = 0; i < n; i++)
-    if (!scalars[i] || !(scalars[i] = import_emit(c, s, HLO_OP_RESHAPE, single, 1, &scalars[i], 0, NULL, NULL, l))) return NULL;
+    if (!scalars[i] || !(scalars[i] = import_emit(c, s, HLO_OP_RESHAPE, single, 1, &scalars[i], 0, NULL, NULL, l)))
+      return NULL;
   if (!n) {
     hlo_builder b = import_builder(s, l);
     const hlo_shape *none = hlo_shape_array(c->module->shapes, HLO_S32, 1, &n);
     return hlo_build_constant(&b, hlo_literal_splat(c->arena, none, arena_alloc(c->arena, 16)));
   }
   hlo_attrs_concatenate *a = hlo_attrs_create(c->arena, HLO_ATTR_LIST_concatenate);
-  return import_emit(c, s, HLO_OP_CONCATENATE, hlo_shape_array(c->module->shapes, HLO_S32, 1, &n), (int)n, scalars, 0, NULL, a, l);
+  return import_emit(c, s, HLO_OP_CONCATENATE, hlo_shape_array(c->module->shapes, HLO_S32, 1, &n), (int)n, scalars, 0,
+                     NULL, a, l);
 }
 
 hlo_instr *import_broadcast_like(import_ctx *c, import_scope *s, hlo_instr *scalar, hlo_instr *like, const loc *l) {
@@ -55,7 +58,8 @@ hlo_instr *import_broadcast_like(import_ctx *c, import_scope *s, hlo_instr *scal
   return import_emit(c, s, HLO_OP_DYNAMIC_BROADCAST_IN_DIM, shape, 2, operands, 0, NULL, attrs, l);
 }
 
-// Result sizes at run time: of two sizes the one that is not 1. maps: operand dimension -> result dimension, `rank` apart.
+// Result sizes at run time: of two sizes the one that is not 1. maps: operand dimension -> result dimension, `rank`
+// apart.
 static bool dynamic_operands(import_ctx *c, import_scope *s, const mlir_op *op, hlo_instr **operands, int n, int rank,
                              const int64_t *maps) {
   const loc *l = op->loc;
@@ -72,7 +76,8 @@ static bool dynamic_operands(import_ctx *c, import_scope *s, const mlir_op *op, 
         hlo_instr *own = size_of(c, s, operands[i], k, l);
         if (!own) return false;
         if (sizes[d] && size == HLO_DYNAMIC) {
-          hlo_instr *is_one = hlo_build_compare(&b, HLO_COMPARISON_DIRECTION_EQ, sizes[d], hlo_build_scalar_i64(&b, HLO_S32, 1));
+          hlo_instr *is_one =
+              hlo_build_compare(&b, HLO_COMPARISON_DIRECTION_EQ, sizes[d], hlo_build_scalar_i64(&b, HLO_S32, 1));
           own = hlo_build_select(&b, is_one, own, sizes[d]);
         }
         sizes[d] = own;
@@ -85,10 +90,12 @@ static bool dynamic_operands(import_ctx *c, import_scope *s, const mlir_op *op, 
   if (!shape) return false;
   for (int i = 0; i < n; i++) {
     hlo_instr *pair[2] = {operands[i], shape};
-    hlo_shape proto = {.dtype = operands[i]->shape->dtype, .rank = rank, .dims = dims, .quant = operands[i]->shape->quant};
+    hlo_shape proto = {
+        .dtype = operands[i]->shape->dtype, .rank = rank, .dims = dims, .quant = operands[i]->shape->quant};
     hlo_attrs_dynamic_broadcast *a = hlo_attrs_create(c->arena, HLO_ATTR_LIST_dynamic_broadcast);
     a->dimensions = hlo_i64s_copy(c->arena, maps + i * rank, operands[i]->shape->rank);
-    operands[i] = import_emit(c, s, HLO_OP_DYNAMIC_BROADCAST_IN_DIM, hlo_shape_intern(c->module->shapes, &proto), 2, pair, 0, NULL, a, l);
+    operands[i] = import_emit(c, s, HLO_OP_DYNAMIC_BROADCAST_IN_DIM, hlo_shape_intern(c->module->shapes, &proto), 2,
+                              pair, 0, NULL, a, l);
     if (!operands[i]) return false;
   }
   return true;
@@ -116,7 +123,8 @@ static bool broadcast_operands(import_ctx *c, import_scope *s, const mlir_op *op
                          STRV_ARG(op->name), given.n, x->rank);
     for (int k = 0; k < x->rank; k++) {
       int64_t to = maps[i * rank + k] = mapped ? given.data[k] : rank - x->rank + k;
-      if (to < 0 || to >= rank) return import_fail(c, op->loc, "'" STRV_FMT "': broadcast dimension out of range", STRV_ARG(op->name));
+      if (to < 0 || to >= rank)
+        return import_fail(c, op->loc, "'" STRV_FMT "': broadcast dimension out of range", STRV_ARG(op->name));
       if (x->dims[k] == 1 || dynamic) continue;
       if (dims[to] != 1 && dims[to] != x->dims[k])
         return import_fail(c, op->loc, "'" STRV_FMT "': sizes %lld and %lld cannot be broadcast together",
@@ -164,7 +172,8 @@ static bool op_broadcasting(import_ctx *c, import_scope *s, const mlir_op *op) {
   hlo_op hop = broadcasting[k].op;
   int n = hlo_op_table[hop].max_operands;
   if (op->n_operands != n || op->n_results != 1)
-    return import_fail(c, op->loc, "'" STRV_FMT "' has %d operands, expected %d", STRV_ARG(op->name), op->n_operands, n);
+    return import_fail(c, op->loc, "'" STRV_FMT "' has %d operands, expected %d", STRV_ARG(op->name), op->n_operands,
+                       n);
   hlo_instr **operands = import_operands(c, s, op);
   const hlo_shape *shape = operands ? import_result_shape(c, op) : NULL;
   if (!shape || !broadcast_operands(c, s, op, operands, n)) return false;
@@ -174,10 +183,14 @@ static bool op_broadcasting(import_ctx *c, import_scope *s, const mlir_op *op) {
   return i && import_bind_results(c, s, op, i);
 }
 
-// --- constants, other names ------------------------------------------------------------------------------------------------
+// --- constants, other names -----------------------------------------------------------------------------------------
 
-static bool op_constant(import_ctx *c, import_scope *s, const mlir_op *op) { return import_generic(c, s, op, HLO_OP_CONSTANT); }
-static bool op_tan(import_ctx *c, import_scope *s, const mlir_op *op) { return import_generic(c, s, op, HLO_OP_TAN); }
+static bool op_constant(import_ctx *c, import_scope *s, const mlir_op *op) {
+  return import_generic(c, s, op, HLO_OP_CONSTANT);
+}
+static bool op_tan(import_ctx *c, import_scope *s, const mlir_op *op) {
+  return import_generic(c, s, op, HLO_OP_TAN);
+}
 
 static bool scalar_element(hlo_dtype t, const mlir_attr *v, void *element) {
   for (int part = 0; part < (hlo_dtype_is_complex(t) ? 2 : 1); part++) {
@@ -189,10 +202,14 @@ static bool scalar_element(hlo_dtype t, const mlir_attr *v, void *element) {
       hlo_element_set_f64(t, element, 0, 1, 0);
       return true;
     }
-    if (x->kind == MLIR_ATTR_FLOAT) hlo_element_set_f64(t, element, 0, part, x->real);
-    else if (x->kind != MLIR_ATTR_INTEGER && x->kind != MLIR_ATTR_BOOL) return false;
-    else if (hlo_dtype_is_float(t) || hlo_dtype_is_complex(t)) hlo_element_set_f64(t, element, 0, part, (double)x->integer);
-    else hlo_element_set_i64(t, element, 0, x->integer);
+    if (x->kind == MLIR_ATTR_FLOAT)
+      hlo_element_set_f64(t, element, 0, part, x->real);
+    else if (x->kind != MLIR_ATTR_INTEGER && x->kind != MLIR_ATTR_BOOL)
+      return false;
+    else if (hlo_dtype_is_float(t) || hlo_dtype_is_complex(t))
+      hlo_element_set_f64(t, element, 0, part, (double)x->integer);
+    else
+      hlo_element_set_i64(t, element, 0, x->integer);
   }
   return true;
 }
@@ -221,11 +238,30 @@ static bool op_constant_like(import_ctx *c, import_scope *s, const mlir_op *op) 
   return true;
 }
 
-#define B(name) {"chlo.broadcast_" name, op_broadcasting}
+#define B(name) \
+  { "chlo.broadcast_" name, op_broadcasting }
 const import_handler import_chlo_handlers[] = {
-    B("add"), B("and"), B("atan2"), B("compare"), B("complex"), B("divide"), B("maximum"), B("minimum"), B("multiply"),
-    B("next_after"), B("or"), B("polygamma"), B("power"), B("remainder"), B("select"), B("shift_left"),
-    B("shift_right_arithmetic"), B("shift_right_logical"), B("subtract"), B("xor"), B("zeta"),
+    B("add"),
+    B("and"),
+    B("atan2"),
+    B("compare"),
+    B("complex"),
+    B("divide"),
+    B("maximum"),
+    B("minimum"),
+    B("multiply"),
+    B("next_after"),
+    B("or"),
+    B("polygamma"),
+    B("power"),
+    B("remainder"),
+    B("select"),
+    B("shift_left"),
+    B("shift_right_arithmetic"),
+    B("shift_right_logical"),
+    B("subtract"),
+    B("xor"),
+    B("zeta"),
     {"chlo.constant", op_constant},
     {"chlo.constant_like", op_constant_like},
     {"chlo.tan", op_tan},

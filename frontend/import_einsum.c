@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Import: einsum and unary_einsum to sum, dot_general and transpose.
 //
-// Labels of both operands and of the result are batch dimensions, labels of both operands only are contracted, labels of
-// one operand only are summed beforehand; dot_general then gives (batch, lhs free, rhs free), which a transpose brings
-// into the asked order. "..." stands for dimensions that get labels of their own, aligned at the end. A label twice in
-// one operand (a diagonal) is refused.
+// Labels of both operands and of the result are batch dimensions, labels of both operands only are contracted, labels
+// of one operand only are summed beforehand; dot_general then gives (batch, lhs free, rhs free), which a transpose
+// brings into the asked order. "..." stands for dimensions that get labels of their own, aligned at the end. A label
+// twice in one operand (a diagonal) is refused.
 #include "frontend/import_internal.h"
 
 enum { MAX_LABELS = 64, ELLIPSIS = 1000 };
@@ -25,8 +25,10 @@ static bool parse_labels(import_ctx *c, const mlir_op *op, strv text, int rank, 
   int letters = 0;
   bool dots = false;
   for (size_t i = 0; i < text.len; i++) {
-    if (text.data[i] == '.') dots = true;
-    else if (text.data[i] != ' ') letters++;
+    if (text.data[i] == '.')
+      dots = true;
+    else if (text.data[i] != ' ')
+      letters++;
   }
   int n_dots = rank < 0 ? *ellipsis : dots ? rank - letters : 0;
   if (rank >= 0 && dots && n_dots > *ellipsis) *ellipsis = n_dots;
@@ -42,11 +44,13 @@ static bool parse_labels(import_ctx *c, const mlir_op *op, strv text, int rank, 
     } else {
       bad = !((ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z'));
       if (find(out, ch) >= 0)
-        return import_refuse(c, op->loc, "'" STRV_FMT "': the label '%c' appears twice in one term", STRV_ARG(op->name), ch);
+        return import_refuse(c, op->loc, "'" STRV_FMT "': the label '%c' appears twice in one term", STRV_ARG(op->name),
+                             ch);
       out->data[out->n++] = ch;
     }
   }
-  if (bad) return import_fail(c, op->loc, "'" STRV_FMT "': einsum_config does not fit the operands", STRV_ARG(op->name));
+  if (bad)
+    return import_fail(c, op->loc, "'" STRV_FMT "': einsum_config does not fit the operands", STRV_ARG(op->name));
   return true;
 }
 
@@ -76,8 +80,10 @@ static hlo_instr *sum_others(import_ctx *c, import_scope *s, hlo_instr *x, label
   int64_t dims[MAX_LABELS];
   int n = 0, kept = 0;
   for (int i = 0; i < l->n; i++) {
-    if ((a && find(a, l->data[i]) >= 0) || (b && find(b, l->data[i]) >= 0)) l->data[kept++] = l->data[i];
-    else dims[n++] = i;
+    if ((a && find(a, l->data[i]) >= 0) || (b && find(b, l->data[i]) >= 0))
+      l->data[kept++] = l->data[i];
+    else
+      dims[n++] = i;
   }
   l->n = kept;
   if (!n) return x;
@@ -89,7 +95,8 @@ static hlo_instr *sum_others(import_ctx *c, import_scope *s, hlo_instr *x, label
   return import_emit(c, s, HLO_OP_REDUCE, NULL, 2, operands, 1, &body, attrs, where);
 }
 
-static bool to_order(import_ctx *c, import_scope *s, const mlir_op *op, hlo_instr *x, const labels *have, const labels *want) {
+static bool to_order(import_ctx *c, import_scope *s, const mlir_op *op, hlo_instr *x, const labels *have,
+                     const labels *want) {
   int64_t permutation[MAX_LABELS];
   bool same = true;
   if (have->n != want->n)
@@ -107,7 +114,8 @@ static bool to_order(import_ctx *c, import_scope *s, const mlir_op *op, hlo_inst
     attrs->permutation = hlo_i64s_copy(c->arena, permutation, want->n);
     x = import_emit(c, s, HLO_OP_TRANSPOSE, shape, 1, &x, 0, NULL, attrs, op->loc);
   } else if (x->shape != shape) {
-    return import_fail(c, op->loc, "'" STRV_FMT "': the result has another type than einsum_config gives", STRV_ARG(op->name));
+    return import_fail(c, op->loc, "'" STRV_FMT "': the result has another type than einsum_config gives",
+                       STRV_ARG(op->name));
   }
   return x && import_bind_results(c, s, op, x);
 }
@@ -125,10 +133,12 @@ bool import_einsum(import_ctx *c, import_scope *s, const mlir_op *op) {
   if (op->n_operands != 2) return import_fail(c, op->loc, "'stablehlo.einsum' needs two operands");
   hlo_instr **x = import_operands(c, s, op);
   if (!x || !tensors(c, op, x) || !config(c, op, &lt, &rt, &ot) ||
-      !parse_labels(c, op, lt, x[0]->shape->rank, &ellipsis, &l) || !parse_labels(c, op, rt, x[1]->shape->rank, &ellipsis, &r) || !parse_labels(c, op, ot, -1, &ellipsis, &o))
+      !parse_labels(c, op, lt, x[0]->shape->rank, &ellipsis, &l) ||
+      !parse_labels(c, op, rt, x[1]->shape->rank, &ellipsis, &r) || !parse_labels(c, op, ot, -1, &ellipsis, &o))
     return false;
   hlo_instr *operands[2];
-  if (!(operands[0] = sum_others(c, s, x[0], &l, &r, &o, op->loc)) || !(operands[1] = sum_others(c, s, x[1], &r, &l, &o, op->loc)))
+  if (!(operands[0] = sum_others(c, s, x[0], &l, &r, &o, op->loc)) ||
+      !(operands[1] = sum_others(c, s, x[1], &r, &l, &o, op->loc)))
     return false;
   int64_t *room = ARENA_ARRAY(c->arena, int64_t, 4 * MAX_LABELS);
   hlo_attrs_dot_general *attrs = hlo_attrs_create(c->arena, HLO_ATTR_LIST_dot_general);
@@ -147,7 +157,8 @@ bool import_einsum(import_ctx *c, import_scope *s, const mlir_op *op) {
     if (find(&l, r.data[i]) < 0) got.data[got.n++] = r.data[i];
   mlir_op plain = *op;  // precision_config only
   mlir_attr none = {.kind = MLIR_ATTR_DIALECT};
-  mlir_named_attr all[2] = {{STRV("dot_dimension_numbers"), &none}, {STRV("precision_config"), mlir_op_attr(op, "precision_config")}};
+  mlir_named_attr all[2] = {{STRV("dot_dimension_numbers"), &none},
+                            {STRV("precision_config"), mlir_op_attr(op, "precision_config")}};
   plain.attrs = all;
   plain.n_attrs = all[1].value ? 2 : 1;
   hlo_attrs_dot_general *given = import_attrs(c, &plain, HLO_ATTR_LIST_dot_general, &ok);
@@ -163,8 +174,8 @@ bool import_einsum(import_ctx *c, import_scope *s, const mlir_op *op) {
   const hlo_shape *result = import_result_shape(c, op);
   if (!result) return false;
   proto.dtype = result->dtype;
-  hlo_instr *dot = import_emit(c, s, HLO_OP_DOT_GENERAL, hlo_shape_intern(c->module->shapes, &proto), 2, operands, 0, NULL,
-                               attrs, op->loc);
+  hlo_instr *dot = import_emit(c, s, HLO_OP_DOT_GENERAL, hlo_shape_intern(c->module->shapes, &proto), 2, operands, 0,
+                               NULL, attrs, op->loc);
   return dot && to_order(c, s, op, dot, &got, &o);
 }
 

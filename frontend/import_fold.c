@@ -57,7 +57,7 @@ static const hlo_literal *elementwise(arena *a, hlo_shape_table *shapes, const h
   return out;
 }
 
-// --- data movement -----------------------------------------------------------------------------------------------------
+// --- data movement --------------------------------------------------------------------------------------------------
 
 static bool next_index(const hlo_shape *s, int64_t *index) {
   for (int i = s->rank; i-- > 0;) {
@@ -115,7 +115,8 @@ static const hlo_literal *reshape(arena *a, const hlo_shape *result, const hlo_l
   return out;
 }
 
-static const hlo_literal *concatenate(arena *a, const hlo_instr *i, const hlo_shape *result, const hlo_literal *const *in) {
+static const hlo_literal *concatenate(arena *a, const hlo_instr *i, const hlo_shape *result,
+                                      const hlo_literal *const *in) {
   int64_t d = HLO_ATTRS(i, concatenate)->dimension, at = 0;
   int bytes = hlo_dtype_bytes(result->dtype);
   int64_t total = 0;
@@ -144,7 +145,8 @@ static const hlo_literal *concatenate(arena *a, const hlo_instr *i, const hlo_sh
   return out;
 }
 
-static const hlo_literal *dynamic_slice(arena *a, const hlo_instr *i, const hlo_shape *result, const hlo_literal *const *in) {
+static const hlo_literal *dynamic_slice(arena *a, const hlo_instr *i, const hlo_shape *result,
+                                        const hlo_literal *const *in) {
   int64_t start[32];
   const hlo_shape *x = in[0]->shape;
   if (x->rank > 32) return NULL;
@@ -198,17 +200,24 @@ const hlo_literal *import_fold(arena *a, hlo_shape_table *shapes, const hlo_inst
   switch (i->op) {
     case HLO_OP_RESHAPE:
       return hlo_shape_elements(result) == hlo_shape_elements(in[0]->shape) ? reshape(a, result, in[0]) : NULL;
-    case HLO_OP_BROADCAST_IN_DIM: return broadcast(a, i, result, in[0]);
-    case HLO_OP_TRANSPOSE: return transpose(a, i, result, in[0]);
-    case HLO_OP_CONCATENATE: return concatenate(a, i, result, in);
+    case HLO_OP_BROADCAST_IN_DIM:
+      return broadcast(a, i, result, in[0]);
+    case HLO_OP_TRANSPOSE:
+      return transpose(a, i, result, in[0]);
+    case HLO_OP_CONCATENATE:
+      return concatenate(a, i, result, in);
     case HLO_OP_SLICE: {
       const hlo_slice *s = &HLO_ATTRS(i, slice)->slice;
       return gather(a, in[0], result, s->start, s->stride, NULL);
     }
-    case HLO_OP_DYNAMIC_SLICE: return dynamic_slice(a, i, result, in);
-    case HLO_OP_IOTA: return hlo_shape_elements(result) <= 64 ? iota(a, i, result) : NULL;
-    case HLO_OP_REDUCE: return reduce(a, i, result, in);
-    default: break;
+    case HLO_OP_DYNAMIC_SLICE:
+      return dynamic_slice(a, i, result, in);
+    case HLO_OP_IOTA:
+      return hlo_shape_elements(result) <= 64 ? iota(a, i, result) : NULL;
+    case HLO_OP_REDUCE:
+      return reduce(a, i, result, in);
+    default:
+      break;
   }
   if (!hlo_op_has(i->op, HLO_TRAIT_E)) return NULL;
   return elementwise(a, shapes, i, result, in);

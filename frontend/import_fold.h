@@ -9,8 +9,8 @@ enum { IMPORT_FOLD_MAX = 4096 };
 
 // A shape whose values are followed: integers or pred, static, small.
 bool import_fold_small(const hlo_shape *s);
-// The value of an instruction (whose attributes are i's) with result shape `result` on the given operand values; NULL if it is
-// not evaluated here. Memory from `a`.
+// The value of an instruction (whose attributes are i's) with result shape `result` on the given operand values; NULL
+// if it is not evaluated here. Memory from `a`.
 const hlo_literal *import_fold(arena *a, hlo_shape_table *shapes, const hlo_instr *i, const hlo_shape *result,
                                const hlo_literal *const *in);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Custom calls that stand for operations with sizes given by operands, as JAX exports them under shape polymorphism:
-// @stablehlo.dynamic_reduce_window, @stablehlo.dynamic_rng_bit_generator, @stablehlo.dynamic_top_k. With those operands known, they are
-// the operations themselves.
+// @stablehlo.dynamic_reduce_window, @stablehlo.dynamic_rng_bit_generator, @stablehlo.dynamic_top_k. With those operands
+// known, they are the operations themselves.
 #include "frontend/import_fold.h"
 
 static const int64_t *ints(arena *a, const hlo_literal *l, int64_t n) {
@@ -21,7 +21,8 @@ static bool reduce_window(arena *a, const hlo_instr *i, const hlo_literal *const
     if (!(lists[k] = ints(a, values[n + k], k == 4 ? 2 * rank : rank))) return false;
   hlo_window_dim *dims = ARENA_ARRAY(a, hlo_window_dim, rank);
   for (int64_t d = 0; d < rank; d++)
-    dims[d] = (hlo_window_dim){lists[0][d], lists[1][d], lists[4][2 * d], lists[4][2 * d + 1], lists[2][d], lists[3][d], false};
+    dims[d] = (hlo_window_dim){lists[0][d], lists[1][d], lists[4][2 * d], lists[4][2 * d + 1], lists[2][d],
+                               lists[3][d], false};
   hlo_attrs_reduce_window *attrs = hlo_attrs_create(a, HLO_ATTR_LIST_reduce_window);
   attrs->window = (hlo_window){dims, (int32_t)rank};
   *out = (import_static_form){HLO_OP_REDUCE_WINDOW, n, attrs, NULL};
@@ -33,8 +34,12 @@ static bool algorithm(const hlo_instr *i, hlo_rng_algorithm *out) {
   for (int k = 0; k < d->n; k++) {
     if (!strv_eq_cstr(d->entries[k].name, "rng_algorithm")) continue;
     strv text = d->entries[k].value;
-    static const struct { const char *name; hlo_rng_algorithm value; } names[] = {
-        {"THREE_FRY", HLO_RNG_ALGORITHM_THREE_FRY}, {"PHILOX", HLO_RNG_ALGORITHM_PHILOX}, {"DEFAULT", HLO_RNG_ALGORITHM_DEFAULT}};
+    static const struct {
+      const char *name;
+      hlo_rng_algorithm value;
+    } names[] = {{"THREE_FRY", HLO_RNG_ALGORITHM_THREE_FRY},
+                 {"PHILOX", HLO_RNG_ALGORITHM_PHILOX},
+                 {"DEFAULT", HLO_RNG_ALGORITHM_DEFAULT}};
     for (int j = 0; j < 3; j++) {
       strv name = strv_from_cstr(names[j].name);
       for (size_t p = 0; p + name.len <= text.len; p++)
@@ -51,7 +56,8 @@ static bool rng_bit_generator(arena *a, hlo_shape_table *shapes, const hlo_instr
                               import_static_form *out) {
   const hlo_shape *result = i->shape;
   hlo_rng_algorithm which;
-  if (i->n_operands != 2 || !hlo_shape_is_tuple(result) || result->n_elements != 2 || !algorithm(i, &which)) return false;
+  if (i->n_operands != 2 || !hlo_shape_is_tuple(result) || result->n_elements != 2 || !algorithm(i, &which))
+    return false;
   const hlo_shape *bits = result->elements[1];
   const int64_t *dims = hlo_shape_is_array(bits) ? ints(a, values[1], bits->rank) : NULL;
   if (!dims) return false;

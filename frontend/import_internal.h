@@ -4,7 +4,8 @@
 // Functions return false (or NULL) after having reported; the status is made once, at the end, from the sink and the
 // code of the first report. A scope is one computation under construction; MLIR values are looked up in it. A value of
 // an enclosing scope is a capture: while, if and case bind captures to extra parameters before their regions are
-// translated; everywhere else only values that can be computed anew inside (constants and cheap pure chains of them) are allowed.
+// translated; everywhere else only values that can be computed anew inside (constants and cheap pure chains of them)
+// are allowed.
 #ifndef FRONTEND_IMPORT_INTERNAL_H
 #define FRONTEND_IMPORT_INTERNAL_H
 
@@ -12,10 +13,10 @@
 #include "hlo/builder.h"
 
 typedef struct import_scope {
-  struct import_scope *outer;    // NULL for a function's body
+  struct import_scope *outer;  // NULL for a function's body
   hlo_computation *computation;
-  u64map values;                 // mlir_value* -> hlo_instr*
-  const char *what;              // "function @main", "the region of stablehlo.reduce"
+  u64map values;     // mlir_value* -> hlo_instr*
+  const char *what;  // "function @main", "the region of stablehlo.reduce"
 } import_scope;
 
 typedef struct import_func {
@@ -30,11 +31,11 @@ typedef struct import_ctx {
   arena *arena;
   diag_sink *sink;
   hlo_module *module;
-  strmap funcs;                  // name -> import_func*
-  strmap handlers;               // op name -> const import_handler*
-  u64map types;                  // mlir_type* -> hlo_shape*
-  lemnos_status_code code;       // of the first report
-  int32_t depth;                 // nesting of functions and regions
+  strmap funcs;             // name -> import_func*
+  strmap handlers;          // op name -> const import_handler*
+  u64map types;             // mlir_type* -> hlo_shape*
+  lemnos_status_code code;  // of the first report
+  int32_t depth;            // nesting of functions and regions
 } import_ctx;
 
 typedef bool (*import_handler_fn)(import_ctx *c, import_scope *s, const mlir_op *op);
@@ -47,7 +48,7 @@ typedef VEC(hlo_instr *) import_values;
 
 enum { IMPORT_MAX_DEPTH = 800 };
 
-// --- import.c ------------------------------------------------------------------------------------------------------
+// --- import.c -------------------------------------------------------------------------------------------------------
 
 // Reports at l; always false.
 bool import_fail(import_ctx *c, const loc *l, const char *format, ...) LEMNOS_PRINTF(3, 4);
@@ -73,13 +74,13 @@ hlo_builder import_builder(import_scope *s, const loc *l);
 hlo_computation *import_function(import_ctx *c, strv name, const loc *l);
 bool import_is_terminator(const mlir_op *op);
 
-// --- import_types.c --------------------------------------------------------------------------------------------------
+// --- import_types.c -------------------------------------------------------------------------------------------------
 
 const hlo_shape *import_type(import_ctx *c, const mlir_type *t, const loc *l);
 // One type: its shape; several or none: a tuple.
 const hlo_shape *import_result_shape(import_ctx *c, const mlir_op *op);
 
-// --- import_attrs.c --------------------------------------------------------------------------------------------------
+// --- import_attrs.c -------------------------------------------------------------------------------------------------
 
 // A new attribute struct for list, filled in from the op's attributes; *ok false after a report. NULL for `none`.
 void *import_attrs(import_ctx *c, const mlir_op *op, hlo_attr_list list, bool *ok);
@@ -91,7 +92,7 @@ const hlo_literal *import_literal(import_ctx *c, const mlir_attr *a, const hlo_s
 const mlir_attr *import_entry(const mlir_attr *a, const char *name);
 strv import_attr_text(import_ctx *c, const mlir_attr *a);
 
-// --- import_regions.c ------------------------------------------------------------------------------------------------
+// --- import_regions.c -----------------------------------------------------------------------------------------------
 
 // A region without captures as a computation, its block arguments as parameters.
 hlo_computation *import_region(import_ctx *c, import_scope *s, const mlir_op *op, int region);
@@ -101,10 +102,10 @@ bool import_inline_region(import_ctx *c, import_scope *s, const mlir_op *op);  /
 // Can the value be computed anew in another scope? cheap_only: constants only.
 bool import_is_clonable(const mlir_value *v, bool constants_only, int depth);
 
-// --- import_ops.c, import_chlo.c, import_einsum.c --------------------------------------------------------------------
+// --- import_ops.c, import_chlo.c, import_einsum.c -------------------------------------------------------------------
 
 bool import_generic(import_ctx *c, import_scope *s, const mlir_op *op, hlo_op hop);
-extern const import_handler import_op_handlers[];    // ends with a NULL name
+extern const import_handler import_op_handlers[];  // ends with a NULL name
 extern const import_handler import_chlo_handlers[];
 bool import_einsum(import_ctx *c, import_scope *s, const mlir_op *op);
 bool import_unary_einsum(import_ctx *c, import_scope *s, const mlir_op *op);

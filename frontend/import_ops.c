@@ -3,11 +3,12 @@
 // (checks, sharding marks, CHLO in disguise), deprecated forms, sdy.
 #include "frontend/import_internal.h"
 
-// --- the generic path --------------------------------------------------------------------------------------------------
+// --- the generic path -----------------------------------------------------------------------------------------------
 
 static bool count_operands(import_ctx *c, const mlir_op *op, hlo_op hop) {
   const hlo_op_info *info = &hlo_op_table[hop];
-  if (op->n_operands >= info->min_operands && (info->max_operands < 0 || op->n_operands <= info->max_operands)) return true;
+  if (op->n_operands >= info->min_operands && (info->max_operands < 0 || op->n_operands <= info->max_operands))
+    return true;
   return import_fail(c, op->loc, "'" STRV_FMT "' has %d operands, expected %s%d", STRV_ARG(op->name), op->n_operands,
                      info->max_operands < 0 ? "at least " : "", info->min_operands);
 }
@@ -20,8 +21,10 @@ static bool finish_attrs(import_ctx *c, const mlir_op *op, hlo_op hop, hlo_instr
   if (hop == HLO_OP_SCAN) {
     hlo_i64s sizes;
     if (!import_named_i64s(c, op, "operandSegmentSizes", false, &sizes)) return false;
-    if (sizes.n == 2) ((hlo_attrs_scan *)attrs)->n_carries = sizes.data[1];
-    else ((hlo_attrs_scan *)attrs)->n_carries = op->n_operands / 2;
+    if (sizes.n == 2)
+      ((hlo_attrs_scan *)attrs)->n_carries = sizes.data[1];
+    else
+      ((hlo_attrs_scan *)attrs)->n_carries = op->n_operands / 2;
   }
   return true;
 }
@@ -46,7 +49,7 @@ bool import_generic(import_ctx *c, import_scope *s, const mlir_op *op, hlo_op ho
   return i && import_bind_results(c, s, op, i);
 }
 
-// --- calls -----------------------------------------------------------------------------------------------------------------
+// --- calls ----------------------------------------------------------------------------------------------------------
 
 static hlo_computation *symbol_function(import_ctx *c, const mlir_op *op, const char *attr) {
   const mlir_attr *a = mlir_op_attr(op, attr);
@@ -57,7 +60,8 @@ static hlo_computation *symbol_function(import_ctx *c, const mlir_op *op, const 
   return import_function(c, a->string, op->loc);
 }
 
-static bool call_like(import_ctx *c, import_scope *s, const mlir_op *op, hlo_op hop, hlo_computation *called, void *attrs) {
+static bool call_like(import_ctx *c, import_scope *s, const mlir_op *op, hlo_op hop, hlo_computation *called,
+                      void *attrs) {
   if (!called) return false;
   hlo_instr **operands = import_operands(c, s, op);
   const hlo_shape *shape = operands ? import_result_shape(c, op) : NULL;
@@ -73,13 +77,12 @@ static bool op_call(import_ctx *c, import_scope *s, const mlir_op *op) {
 static bool op_composite(import_ctx *c, import_scope *s, const mlir_op *op) {
   bool ok;
   for (int i = 0; i < op->n_regions; i++)
-    if (op->regions[i].first)
-      return import_refuse(c, op->loc, "'stablehlo.composite' with regions is not supported");
+    if (op->regions[i].first) return import_refuse(c, op->loc, "'stablehlo.composite' with regions is not supported");
   void *attrs = import_attrs(c, op, HLO_ATTR_LIST_composite, &ok);
   return ok && call_like(c, s, op, HLO_OP_COMPOSITE, symbol_function(c, op, "decomposition"), attrs);
 }
 
-// --- custom calls ------------------------------------------------------------------------------------------------------------
+// --- custom calls ---------------------------------------------------------------------------------------------------
 
 static bool elementwise_or_check(import_ctx *c, import_scope *s, const mlir_op *op, hlo_op hop, void *attrs) {
   hlo_instr **operands = import_operands(c, s, op);
@@ -131,7 +134,8 @@ static bool wrapped_op(import_ctx *c, import_scope *s, const mlir_op *op, strv t
   if (!strv_eq_cstr(dialect, "mhlo") && !strv_eq_cstr(dialect, "chlo")) return true;
   const mlir_attr *own = mlir_op_attr(op, "mhlo.attributes");
   int64_t k, largest = 1;
-  if (strv_eq_cstr(name, "topk") && op->n_operands == 1 && op->n_results == 2 && import_int(mlir_attr_entry(own, "k"), &k)) {
+  if (strv_eq_cstr(name, "topk") && op->n_operands == 1 && op->n_results == 2 &&
+      import_int(mlir_attr_entry(own, "k"), &k)) {
     import_int(mlir_attr_entry(own, "largest"), &largest);
     if (!largest) return true;
     hlo_attrs_top_k *a = hlo_attrs_create(c->arena, HLO_ATTR_LIST_top_k);
@@ -139,19 +143,26 @@ static bool wrapped_op(import_ctx *c, import_scope *s, const mlir_op *op, strv t
     *done = true;
     return elementwise_or_check(c, s, op, HLO_OP_TOP_K, a);
   }
-  if (strv_eq_cstr(name, "tan")) hop = HLO_OP_TAN;
-  else if (!hlo_op_from_stablehlo(strv_from_cstr(arena_printf(c->arena, "chlo." STRV_FMT, STRV_ARG(name))), &hop)) return true;
-  if (!hlo_op_has(hop, HLO_TRAIT_E) || hlo_op_table[hop].max_operands != op->n_operands || op->n_results != 1) return true;
+  if (strv_eq_cstr(name, "tan"))
+    hop = HLO_OP_TAN;
+  else if (!hlo_op_from_stablehlo(strv_from_cstr(arena_printf(c->arena, "chlo." STRV_FMT, STRV_ARG(name))), &hop))
+    return true;
+  if (!hlo_op_has(hop, HLO_TRAIT_E) || hlo_op_table[hop].max_operands != op->n_operands || op->n_results != 1)
+    return true;
   *done = true;
   return elementwise_or_check(c, s, op, hop, NULL);
 }
 
 // Marks for partitioners, layout assignment and memory spaces: identities here.
 static bool is_mark(strv target) {
-  static const char *const names[] = {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape",
-                                      "xla.sdy.FuncResultSharding", "xla.sdy.GlobalToLocalShape",
+  static const char *const names[] = {"Sharding",
+                                      "SPMDFullToShardShape",
+                                      "SPMDShardToFullShape",
+                                      "xla.sdy.FuncResultSharding",
+                                      "xla.sdy.GlobalToLocalShape",
                                       "xla.sdy.LocalToGlobalShape",
-                                      "LayoutConstraint",    "annotate_device_placement"};
+                                      "LayoutConstraint",
+                                      "annotate_device_placement"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (strv_eq_cstr(target, names[i])) return true;
   return false;
@@ -181,7 +192,7 @@ static bool op_custom_call(import_ctx *c, import_scope *s, const mlir_op *op) {
   return i && import_bind_results(c, s, op, i);
 }
 
-// --- structure -----------------------------------------------------------------------------------------------------------------
+// --- structure ------------------------------------------------------------------------------------------------------
 
 static bool op_barrier(import_ctx *c, import_scope *s, const mlir_op *op) {
   hlo_instr **operands = import_operands(c, s, op);
@@ -193,7 +204,8 @@ static bool op_barrier(import_ctx *c, import_scope *s, const mlir_op *op) {
 }
 
 static bool op_identity(import_ctx *c, import_scope *s, const mlir_op *op) {
-  if (op->n_operands < 1 || op->n_results > 1) return import_fail(c, op->loc, "'" STRV_FMT "' is malformed", STRV_ARG(op->name));
+  if (op->n_operands < 1 || op->n_results > 1)
+    return import_fail(c, op->loc, "'" STRV_FMT "' is malformed", STRV_ARG(op->name));
   hlo_instr *x = import_value(c, s, op->operands[0], op->loc);
   if (!x) return false;
   if (!op->n_results) return true;
@@ -205,9 +217,11 @@ static bool op_identity(import_ctx *c, import_scope *s, const mlir_op *op) {
   return true;
 }
 
-static bool op_constant(import_ctx *c, import_scope *s, const mlir_op *op) { return import_generic(c, s, op, HLO_OP_CONSTANT); }
+static bool op_constant(import_ctx *c, import_scope *s, const mlir_op *op) {
+  return import_generic(c, s, op, HLO_OP_CONSTANT);
+}
 
-// --- deprecated forms ------------------------------------------------------------------------------------------------------------
+// --- deprecated forms -----------------------------------------------------------------------------------------------
 
 static bool op_dot(import_ctx *c, import_scope *s, const mlir_op *op) {
   bool ok;
@@ -236,7 +250,8 @@ static bool op_dot(import_ctx *c, import_scope *s, const mlir_op *op) {
 
 static bool op_broadcast(import_ctx *c, import_scope *s, const mlir_op *op) {
   hlo_i64s sizes;
-  if (!count_operands(c, op, HLO_OP_BROADCAST_IN_DIM) || !import_named_i64s(c, op, "broadcast_sizes", true, &sizes)) return false;
+  if (!count_operands(c, op, HLO_OP_BROADCAST_IN_DIM) || !import_named_i64s(c, op, "broadcast_sizes", true, &sizes))
+    return false;
   hlo_instr **operands = import_operands(c, s, op);
   const hlo_shape *shape = operands ? import_result_shape(c, op) : NULL;
   if (!shape) return false;

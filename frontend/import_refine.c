@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Refinement: a module specialised for concrete argument shapes.
 //
-// Computations are rebuilt from the entry on, once for each distinct set of parameter facts. A fact about a value is its
-// new shape and, for small integers, its value if that is known (get_dimension_size of a known size starts it, constant
-// evaluation carries it on, calls and loop-invariant carried values pass it in). Where all that a dynamic_* operation needs to
-// know is known, its static form takes its place. Known values become constants where something uses them.
-// Computations that have nothing dynamic are used as they are.
+// Computations are rebuilt from the entry on, once for each distinct set of parameter facts. A fact about a value is
+// its new shape and, for small integers, its value if that is known (get_dimension_size of a known size starts it,
+// constant evaluation carries it on, calls and loop-invariant carried values pass it in). Where all that a dynamic_*
+// operation needs to know is known, its static form takes its place. Known values become constants where something uses
+// them. Computations that have nothing dynamic are used as they are.
 #include <stdio.h>
 
 #include "frontend/import.h"
@@ -14,8 +14,8 @@
 
 typedef struct fact {
   const hlo_shape *shape;
-  hlo_instr *instr;            // NULL: not needed so far (a known value), or dropped
-  const hlo_literal *value;    // NULL: not known
+  hlo_instr *instr;              // NULL: not needed so far (a known value), or dropped
+  const hlo_literal *value;      // NULL: not known
   struct fact *const *elements;  // of a tuple, NULL if nothing is known of them
 } fact;
 
@@ -62,7 +62,8 @@ static bool is_assertion(const hlo_instr *i) {
 }
 
 static bool is_dynamic(const hlo_instr *i) {
-  if (!hlo_shape_is_static(i->shape) || hlo_op_table[i->op].family == HLO_FAMILY_DYNAMIC || is_assertion(i)) return true;
+  if (!hlo_shape_is_static(i->shape) || hlo_op_table[i->op].family == HLO_FAMILY_DYNAMIC || is_assertion(i))
+    return true;
   return i->op == HLO_OP_CUSTOM_CALL && strv_starts_with(HLO_ATTRS(i, custom_call)->target, STRV("stablehlo.dynamic_"));
 }
 
@@ -81,9 +82,11 @@ static bool is_plain(refiner *r, const hlo_computation *c) {
   return true;
 }
 
-// --- facts ---------------------------------------------------------------------------------------------------------------
+// --- facts ----------------------------------------------------------------------------------------------------------
 
-static fact *fact_of(frame *f, const hlo_instr *i) { return ptrmap_get(&f->facts, i); }
+static fact *fact_of(frame *f, const hlo_instr *i) {
+  return ptrmap_get(&f->facts, i);
+}
 
 static fact *new_fact(refiner *r, const hlo_shape *shape, hlo_instr *instr, const hlo_literal *value) {
   fact *x = ARENA_NEW(r->arena, fact);
@@ -133,20 +136,24 @@ static const int64_t *ints(refiner *r, const fact *x, int *n) {
   return data;
 }
 
-// --- making instructions ----------------------------------------------------------------------------------------------------
+// --- making instructions --------------------------------------------------------------------------------------------
 
-static fact *emit(frame *f, const hlo_instr *old, hlo_op op, const hlo_shape *declared, int n, hlo_instr *const *operands,
-                  int n_called, hlo_computation *const *called, void *attrs) {
+static fact *emit(frame *f, const hlo_instr *old, hlo_op op, const hlo_shape *declared, int n,
+                  hlo_instr *const *operands, int n_called, hlo_computation *const *called, void *attrs) {
   refiner *r = f->r;
   const hlo_shape *shape;
   lemnos_status status =
       hlo_infer_shape(r->module, op, n, operands, n_called, called, attrs, declared, old->loc, r->sink, &shape);
   if (status) {
-    if (r->status) lemnos_status_free(status);
-    else r->status = status;
+    if (r->status)
+      lemnos_status_free(status);
+    else
+      r->status = status;
     return NULL;
   }
-  return new_fact(r, shape, hlo_instr_create(f->to, NULL, op, shape, n, operands, n_called, called, attrs, old->loc, (strv){0}), NULL);
+  return new_fact(r, shape,
+                  hlo_instr_create(f->to, NULL, op, shape, n, operands, n_called, called, attrs, old->loc, (strv){0}),
+                  NULL);
 }
 
 // old's declared shape with sizes that follow from same-shaped operands; inference does the rest.
@@ -169,10 +176,10 @@ static const hlo_shape *declared_shape(frame *f, const hlo_instr *old, fact *con
   return s;
 }
 
-// --- dynamic operations -------------------------------------------------------------------------------------------------------
+// --- dynamic operations ---------------------------------------------------------------------------------------------
 
-static fact *static_form(frame *f, const hlo_instr *old, hlo_op op, const int64_t *dims, int n_operands, fact *const *in,
-                         void *attrs) {
+static fact *static_form(frame *f, const hlo_instr *old, hlo_op op, const int64_t *dims, int n_operands,
+                         fact *const *in, void *attrs) {
   hlo_instr *operands[4];
   for (int i = 0; i < n_operands; i++) operands[i] = materialise(f, in[i], old->loc);
   const hlo_shape *shape = dims ? hlo_shape_with_dims(f->r->module->shapes, old->shape, old->shape->rank, dims) : NULL;
@@ -194,7 +201,8 @@ static fact *refine_size(frame *f, const hlo_instr *old, fact *const *in) {
 
 static fact *refine_slice(frame *f, const hlo_instr *old, fact *const *in) {
   int n[3] = {0};
-  const int64_t *start = ints(f->r, in[1], &n[0]), *limit = ints(f->r, in[2], &n[1]), *stride = ints(f->r, in[3], &n[2]);
+  const int64_t *start = ints(f->r, in[1], &n[0]), *limit = ints(f->r, in[2], &n[1]),
+                *stride = ints(f->r, in[3], &n[2]);
   if (!start || !limit || !stride || n[0] != n[1] || n[0] != n[2]) return NULL;
   hlo_attrs_slice *a = hlo_attrs_create(f->r->arena, HLO_ATTR_LIST_slice);
   a->slice = (hlo_slice){start, limit, stride, n[0]};
@@ -203,7 +211,8 @@ static fact *refine_slice(frame *f, const hlo_instr *old, fact *const *in) {
 
 static fact *refine_pad(frame *f, const hlo_instr *old, fact *const *in) {
   int n = 0, n_high = 0, n_interior = 0;
-  const int64_t *low = ints(f->r, in[2], &n), *high = ints(f->r, in[3], &n_high), *interior = ints(f->r, in[4], &n_interior);
+  const int64_t *low = ints(f->r, in[2], &n), *high = ints(f->r, in[3], &n_high),
+                *interior = ints(f->r, in[4], &n_interior);
   if (!low || !high || !interior || n != n_high || n != n_interior) return NULL;
   hlo_padding_dim *dims = ARENA_ARRAY(f->r->arena, hlo_padding_dim, n);
   for (int i = 0; i < n; i++) dims[i] = (hlo_padding_dim){low[i], high[i], interior[i]};
@@ -253,12 +262,18 @@ static fact *refine_dynamic(frame *f, const hlo_instr *old, fact *const *in) {
   const int64_t *dims;
   refiner *r = f->r;
   switch (old->op) {
-    case HLO_OP_GET_DIMENSION_SIZE: return refine_size(f, old, in);
-    case HLO_OP_SET_DIMENSION_SIZE: return refine_set_size(f, old, in);
-    case HLO_OP_REAL_DYNAMIC_SLICE: return refine_slice(f, old, in);
-    case HLO_OP_DYNAMIC_PAD: return refine_pad(f, old, in);
-    case HLO_OP_DYNAMIC_GATHER: return refine_gather(f, old, in);
-    case HLO_OP_DYNAMIC_CONV: return refine_conv(f, old, in);
+    case HLO_OP_GET_DIMENSION_SIZE:
+      return refine_size(f, old, in);
+    case HLO_OP_SET_DIMENSION_SIZE:
+      return refine_set_size(f, old, in);
+    case HLO_OP_REAL_DYNAMIC_SLICE:
+      return refine_slice(f, old, in);
+    case HLO_OP_DYNAMIC_PAD:
+      return refine_pad(f, old, in);
+    case HLO_OP_DYNAMIC_GATHER:
+      return refine_gather(f, old, in);
+    case HLO_OP_DYNAMIC_CONV:
+      return refine_conv(f, old, in);
     case HLO_OP_DYNAMIC_RESHAPE:
       if (!(dims = ints(r, in[1], &n)) || n != old->shape->rank) return NULL;
       if (hlo_shape_with_dims(r->module->shapes, in[0]->shape, n, dims) == in[0]->shape) return in[0];
@@ -276,11 +291,12 @@ static fact *refine_dynamic(frame *f, const hlo_instr *old, fact *const *in) {
       a->dimensions = map;
       return static_form(f, old, HLO_OP_BROADCAST_IN_DIM, dims, 1, in, a);
     }
-    default: return NULL;
+    default:
+      return NULL;
   }
 }
 
-// --- assertions -----------------------------------------------------------------------------------------------------------------
+// --- assertions -----------------------------------------------------------------------------------------------------
 
 // error_message with {0}, {1}, ... replaced by the values of the operands behind the condition.
 static void assertion_text(strbuf *out, const hlo_instr *i, fact *const *in) {
@@ -316,7 +332,7 @@ static bool check_assertion(frame *f, const hlo_instr *i, fact *const *in, bool 
   return false;
 }
 
-// --- control flow -----------------------------------------------------------------------------------------------------------------
+// --- control flow ---------------------------------------------------------------------------------------------------
 
 static fact *refine_call(frame *f, const hlo_instr *old, fact *const *in, hlo_instr *const *operands) {
   fact **params = ARENA_ARRAY(f->r->arena, fact *, old->n_operands);
@@ -339,7 +355,8 @@ static bool is_invariant(const hlo_computation *body, int k) {
   const hlo_instr *root = body->root;
   if (root->op != HLO_OP_TUPLE || k >= root->n_operands) return false;
   const hlo_instr *v = root->operands[k];
-  return v->op == HLO_OP_GET_TUPLE_ELEMENT && HLO_ATTRS(v, get_tuple_element)->index == k && v->operands[0] == body->params[0];
+  return v->op == HLO_OP_GET_TUPLE_ELEMENT && HLO_ATTRS(v, get_tuple_element)->index == k &&
+         v->operands[0] == body->params[0];
 }
 
 static fact *refine_while(frame *f, const hlo_instr *old, fact *const *in, hlo_instr *const *operands) {
@@ -354,7 +371,8 @@ static fact *refine_while(frame *f, const hlo_instr *old, fact *const *in, hlo_i
   }
   fact *params[1] = {p};
   hlo_computation *called[2];
-  if (!(called[0] = specialise(r, old->called[0], params, &cond)) || !(called[1] = specialise(r, old->called[1], params, &result)))
+  if (!(called[0] = specialise(r, old->called[0], params, &cond)) ||
+      !(called[1] = specialise(r, old->called[1], params, &result)))
     return NULL;
   if (called[1]->root->shape != in[0]->shape) {
     fail(r, old->loc, "the carried values of this loop change their shape from one iteration to the next");
@@ -374,7 +392,7 @@ static fact *refine_conditional(frame *f, const hlo_instr *old, fact *const *in,
   return emit(f, old, old->op, NULL, old->n_operands, operands, old->n_called, called, NULL);
 }
 
-// --- one instruction ---------------------------------------------------------------------------------------------------------------
+// --- one instruction ------------------------------------------------------------------------------------------------
 
 static fact *refine_parameter(frame *f, const hlo_instr *old) {
   fact *given = f->params[HLO_ATTRS(old, parameter)->number];
@@ -433,18 +451,24 @@ static fact *refine_instr(frame *f, const hlo_instr *old) {
       return emit(f, old, form.op, form.declared, form.n_operands, operands, old->n_called, old->called, form.attrs);
   }
   switch (old->op) {
-    case HLO_OP_GET_TUPLE_ELEMENT: return refine_element(f, old, in, operands);
+    case HLO_OP_GET_TUPLE_ELEMENT:
+      return refine_element(f, old, in, operands);
     case HLO_OP_CALL:
-    case HLO_OP_COMPOSITE: return refine_call(f, old, in, operands);
-    case HLO_OP_WHILE: return refine_while(f, old, in, operands);
-    case HLO_OP_CONDITIONAL: return refine_conditional(f, old, in, operands);
-    default: break;
+    case HLO_OP_COMPOSITE:
+      return refine_call(f, old, in, operands);
+    case HLO_OP_WHILE:
+      return refine_while(f, old, in, operands);
+    case HLO_OP_CONDITIONAL:
+      return refine_conditional(f, old, in, operands);
+    default:
+      break;
   }
   // Result tuples of several sizes (sort, reduce, ...) and barriers take their shape from inference alone.
   const hlo_shape *declared = declared_shape(f, old, in);
   if (old->op == HLO_OP_OPTIMIZATION_BARRIER) declared = in[0]->shape;
   if (old->op == HLO_OP_TUPLE) declared = NULL;
-  if (!(x = emit(f, old, old->op, declared, old->n_operands, operands, old->n_called, old->called, old->attrs))) return NULL;
+  if (!(x = emit(f, old, old->op, declared, old->n_operands, operands, old->n_called, old->called, old->attrs)))
+    return NULL;
   if (old->op == HLO_OP_TUPLE) x->elements = in;
   if (old->op == HLO_OP_OPTIMIZATION_BARRIER) x->elements = in[0]->elements;
   return x;
@@ -477,7 +501,8 @@ static hlo_computation *specialise(refiner *r, hlo_computation *from, fact *cons
     return v->to;
   }
   if (r->depth > 1000 || r->versions.len > 100000) {
-    fail(r, from->root->loc, "computation " STRV_FMT " needs too many or too deeply nested versions", STRV_ARG(from->name));
+    fail(r, from->root->loc, "computation " STRV_FMT " needs too many or too deeply nested versions",
+         STRV_ARG(from->name));
     return NULL;
   }
   r->depth++;
@@ -498,9 +523,10 @@ static hlo_computation *specialise(refiner *r, hlo_computation *from, fact *cons
   return f.to;
 }
 
-// --- the module -----------------------------------------------------------------------------------------------------------------------
+// --- the module -----------------------------------------------------------------------------------------------------
 
-static const hlo_shape *argument_shape(refiner *r, const hlo_shape *declared, const hlo_shape *const *args, int *leaf, int param) {
+static const hlo_shape *argument_shape(refiner *r, const hlo_shape *declared, const hlo_shape *const *args, int *leaf,
+                                       int param) {
   hlo_shape_table *t = r->module->shapes;
   if (hlo_shape_is_tuple(declared)) {
     const hlo_shape **e = ARENA_ARRAY(r->arena, const hlo_shape *, declared->n_elements);
@@ -513,8 +539,10 @@ static const hlo_shape *argument_shape(refiner *r, const hlo_shape *declared, co
   bool ok = hlo_shape_is_array(given) && given->dtype == declared->dtype && given->rank == declared->rank;
   for (int i = 0; ok && i < declared->rank; i++) {
     int64_t bound = declared->bounds ? declared->bounds[i] : HLO_DYNAMIC;
-    if (declared->dims[i] != HLO_DYNAMIC) ok = given->dims[i] == declared->dims[i];
-    else if (bound != HLO_DYNAMIC && given->dims[i] != HLO_DYNAMIC) ok = given->dims[i] <= bound;
+    if (declared->dims[i] != HLO_DYNAMIC)
+      ok = given->dims[i] == declared->dims[i];
+    else if (bound != HLO_DYNAMIC && given->dims[i] != HLO_DYNAMIC)
+      ok = given->dims[i] <= bound;
   }
   if (!ok) {
     strbuf want = {0}, have = {0};

@@ -3,16 +3,21 @@
 //
 // HLO's computations are closed; MLIR's regions of while, if and case see the values around them. Such captures are
 // found by a walk over the region before it is translated, and passed in: while carries them along unchanged behind its
-// own values, a branch of a conditional gets a tuple of its captures as its only parameter. Constants are not passed but made anew inside.
+// own values, a branch of a conditional gets a tuple of its captures as its only parameter. Constants are not passed
+// but made anew inside.
 #include "frontend/import_internal.h"
 
 // Operations that may be computed again inside a region instead of being captured.
 static bool is_cheap(strv name) {
   static const char *const names[] = {
-      "stablehlo.iota",     "stablehlo.broadcast_in_dim", "stablehlo.reshape",  "stablehlo.convert",
-      "stablehlo.negate",   "stablehlo.broadcast",        "stablehlo.compare",  "stablehlo.add",
-      "stablehlo.subtract", "stablehlo.multiply",         "stablehlo.select",   "stablehlo.slice",
-      "stablehlo.complex",  "stablehlo.not",              "stablehlo.and",      "stablehlo.or",
+      "stablehlo.iota",     "stablehlo.broadcast_in_dim",
+      "stablehlo.reshape",  "stablehlo.convert",
+      "stablehlo.negate",   "stablehlo.broadcast",
+      "stablehlo.compare",  "stablehlo.add",
+      "stablehlo.subtract", "stablehlo.multiply",
+      "stablehlo.select",   "stablehlo.slice",
+      "stablehlo.complex",  "stablehlo.not",
+      "stablehlo.and",      "stablehlo.or",
   };
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (strv_eq_cstr(name, names[i])) return true;
@@ -31,7 +36,7 @@ bool import_is_clonable(const mlir_value *v, bool constants_only, int depth) {
   return true;
 }
 
-// --- captures ----------------------------------------------------------------------------------------------------------
+// --- captures -------------------------------------------------------------------------------------------------------
 
 typedef VEC(const mlir_value *) captures;
 
@@ -67,12 +72,13 @@ static bool capture_values(import_ctx *c, import_scope *s, const captures *caps,
   return true;
 }
 
-// --- plain regions -------------------------------------------------------------------------------------------------------
+// --- plain regions --------------------------------------------------------------------------------------------------
 
 static bool region_block(import_ctx *c, const mlir_op *op, int region, const mlir_block **out) {
   const mlir_block *b = region < op->n_regions ? op->regions[region].first : NULL;
   if (!b) return import_fail(c, op->loc, "'" STRV_FMT "' lacks region %d", STRV_ARG(op->name), region);
-  if (b->next) return import_fail(c, op->loc, "region %d of '" STRV_FMT "' has several blocks", region, STRV_ARG(op->name));
+  if (b->next)
+    return import_fail(c, op->loc, "region %d of '" STRV_FMT "' has several blocks", region, STRV_ARG(op->name));
   if (c->depth >= IMPORT_MAX_DEPTH)
     return import_refuse(c, op->loc, "calls and regions are nested more than %d deep", IMPORT_MAX_DEPTH);
   *out = b;
@@ -142,7 +148,7 @@ bool import_inline_region(import_ctx *c, import_scope *s, const mlir_op *op) {
   return true;
 }
 
-// --- while -----------------------------------------------------------------------------------------------------------------
+// --- while ----------------------------------------------------------------------------------------------------------
 
 // Parameter 0 of the scope's computation, taken apart: the block's arguments, then the captures.
 static bool bind_carried(import_ctx *c, import_scope *s, const mlir_op *op, const mlir_block *b, const captures *caps,
@@ -225,7 +231,7 @@ bool import_while(import_ctx *c, import_scope *s, const mlir_op *op) {
   return true;
 }
 
-// --- if, case ----------------------------------------------------------------------------------------------------------------
+// --- if, case -------------------------------------------------------------------------------------------------------
 
 static bool branch(import_ctx *c, import_scope *outer, const mlir_op *op, int region, hlo_instr **out_operand,
                    hlo_computation **out_called) {

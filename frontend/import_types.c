@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Import: MLIR types to shapes. Quantized element types keep their parameters, bounds and dynamic sizes are carried;
-// what HLO has no shape for (unranked and sparse tensors, sub-channel quantization, vectors, memrefs) is refused by name.
+// what HLO has no shape for (unranked and sparse tensors, sub-channel quantization, vectors, memrefs) is refused by
+// name.
 #include "frontend/import_internal.h"
 
 static const char *type_text(import_ctx *c, const mlir_type *t) {
@@ -14,36 +15,59 @@ static const char *type_text(import_ctx *c, const mlir_type *t) {
 static bool integer_type(const mlir_type *t, hlo_dtype *out) {
   bool u = t->signedness == MLIR_UNSIGNED;
   switch (t->width) {
-    case 1: *out = HLO_PRED; return t->signedness == MLIR_SIGNLESS;
-    case 2: *out = u ? HLO_U2 : HLO_S2; return true;
-    case 4: *out = u ? HLO_U4 : HLO_S4; return true;
-    case 8: *out = u ? HLO_U8 : HLO_S8; return true;
-    case 16: *out = u ? HLO_U16 : HLO_S16; return true;
-    case 32: *out = u ? HLO_U32 : HLO_S32; return true;
-    case 64: *out = u ? HLO_U64 : HLO_S64; return true;
-    default: return false;
+    case 1:
+      *out = HLO_PRED;
+      return t->signedness == MLIR_SIGNLESS;
+    case 2:
+      *out = u ? HLO_U2 : HLO_S2;
+      return true;
+    case 4:
+      *out = u ? HLO_U4 : HLO_S4;
+      return true;
+    case 8:
+      *out = u ? HLO_U8 : HLO_S8;
+      return true;
+    case 16:
+      *out = u ? HLO_U16 : HLO_S16;
+      return true;
+    case 32:
+      *out = u ? HLO_U32 : HLO_S32;
+      return true;
+    case 64:
+      *out = u ? HLO_U64 : HLO_S64;
+      return true;
+    default:
+      return false;
   }
 }
 
 static bool plain_type(const mlir_type *t, hlo_dtype *out) {
   switch (t->kind) {
-    case MLIR_TYPE_INTEGER: return integer_type(t, out);
-    case MLIR_TYPE_INDEX: *out = HLO_S64; return true;
-    case MLIR_TYPE_FLOAT: return hlo_dtype_from_stablehlo(t->name, out) && hlo_dtype_is_float(*out);
+    case MLIR_TYPE_INTEGER:
+      return integer_type(t, out);
+    case MLIR_TYPE_INDEX:
+      *out = HLO_S64;
+      return true;
+    case MLIR_TYPE_FLOAT:
+      return hlo_dtype_from_stablehlo(t->name, out) && hlo_dtype_is_float(*out);
     case MLIR_TYPE_COMPLEX:
       if (!plain_type(t->element, out)) return false;
-      if (*out == HLO_F32) *out = HLO_C64;
-      else if (*out == HLO_F64) *out = HLO_C128;
-      else return false;
+      if (*out == HLO_F32)
+        *out = HLO_C64;
+      else if (*out == HLO_F64)
+        *out = HLO_C128;
+      else
+        return false;
       return true;
-    default: return false;
+    default:
+      return false;
   }
 }
 
-static bool quantized_type(import_ctx *c, const mlir_type *t, const loc *l, hlo_dtype *out, const hlo_quant **out_quant) {
+static bool quantized_type(import_ctx *c, const mlir_type *t, const loc *l, hlo_dtype *out,
+                           const hlo_quant **out_quant) {
   const mlir_quant *q = t->quant;
-  if (q->n_block_dims)
-    return import_refuse(c, l, "sub-channel quantization (%s) is not supported", type_text(c, t));
+  if (q->n_block_dims) return import_refuse(c, l, "sub-channel quantization (%s) is not supported", type_text(c, t));
   hlo_quant *h = ARENA_NEW(c->arena, hlo_quant);
   if (!plain_type(q->storage, out) || !hlo_dtype_is_integer(*out) || !plain_type(q->expressed, &h->expressed) ||
       !hlo_dtype_is_float(h->expressed))
@@ -100,10 +124,13 @@ static const hlo_shape *tuple_type(import_ctx *c, const mlir_type *t, const loc 
 static const hlo_shape *make_type(import_ctx *c, const mlir_type *t, const loc *l) {
   hlo_shape proto = {0};
   switch (t->kind) {
-    case MLIR_TYPE_TENSOR: return tensor_type(c, t, l);
+    case MLIR_TYPE_TENSOR:
+      return tensor_type(c, t, l);
     case MLIR_TYPE_TUPLE:
-    case MLIR_TYPE_FUTURE: return tuple_type(c, t, l);
-    case MLIR_TYPE_TOKEN: return hlo_shape_token(c->module->shapes);
+    case MLIR_TYPE_FUTURE:
+      return tuple_type(c, t, l);
+    case MLIR_TYPE_TOKEN:
+      return hlo_shape_token(c->module->shapes);
     case MLIR_TYPE_INTEGER:
     case MLIR_TYPE_INDEX:
     case MLIR_TYPE_FLOAT:
@@ -111,7 +138,9 @@ static const hlo_shape *make_type(import_ctx *c, const mlir_type *t, const loc *
     case MLIR_TYPE_QUANTIZED:
       if (!element_type(c, t, l, &proto.dtype, &proto.quant)) return NULL;
       return hlo_shape_intern(c->module->shapes, &proto);
-    default: import_refuse(c, l, "values of type %s are not supported", type_text(c, t)); return NULL;
+    default:
+      import_refuse(c, l, "values of type %s are not supported", type_text(c, t));
+      return NULL;
   }
 }
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Developer's tool: imports every program below the given folders and files (*.mlir, *.mlir.bc, *.mlirbc), verifies it, and sends
-// it through HLO text and back, and through StableHLO text and back. A file may hold several modules separated by
+// Developer's tool: imports every program below the given folders and files (*.mlir, *.mlir.bc, *.mlirbc), verifies it,
+// and sends it through HLO text and back, and through StableHLO text and back. A file may hold several modules
+// separated by
 // "// -----"; a module without @main has each of its entries imported.
 //
 //   import_all [--hlo|--stablehlo] [--refine=N] FOLDER|FILE...
 //
-// --hlo and --stablehlo print the (refined) modules; --refine=N specialises dynamic argument sizes (and integer scalars) to N and says what stays dynamic.
-// Failures are printed one a line, then counted by reason. Exit status 1 if there was one.
+// --hlo and --stablehlo print the (refined) modules; --refine=N specialises dynamic argument sizes (and integer
+// scalars) to N and says what stays dynamic. Failures are printed one a line, then counted by reason. Exit status 1 if
+// there was one.
 #include <dirent.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -46,7 +48,8 @@ static void through_hlo_text(totals *t, const char *path, arena *a, const hlo_mo
       size_t i = 0;
       while (i < first.len && i < second.len && first.data[i] == second.data[i]) i++;
       size_t from = i > 60 ? i - 60 : 0;
-      char *text = arena_printf(a, "at byte %zu: <<%.120s>> became <<%.120s>>", i, first.data + from, second.data + from);
+      char *text =
+          arena_printf(a, "at byte %zu: <<%.120s>> became <<%.120s>>", i, first.data + from, second.data + from);
       complain(t, path, "HLO round trip", text);
     }
   }
@@ -114,10 +117,9 @@ static void refine(totals *t, const char *path, arena *a, hlo_module *m) {
   diag_sink_init(&sink, a);
   if (take(t, path, "refine", import_refine_values(m, n, args, values, &sink))) {
     const char *left = NULL;
-    for (int i = 0; i < m->n_computations; i++)
-      HLO_FOR_EACH(x, m->computations[i])
-        if (!left && (!hlo_shape_is_static(x->shape) || hlo_op_table[x->op].family == HLO_FAMILY_DYNAMIC))
-          left = hlo_op_table[x->op].text_name;
+    for (int i = 0; i < m->n_computations; i++) HLO_FOR_EACH(x, m->computations[i])
+    if (!left && (!hlo_shape_is_static(x->shape) || hlo_op_table[x->op].family == HLO_FAMILY_DYNAMIC))
+      left = hlo_op_table[x->op].text_name;
     if (left) {
       printf("DYNAMIC %s: %s\n", path, left);
       t->dynamic_left++;
@@ -181,7 +183,9 @@ static void check_file(totals *t, const char *path) {
   heap_aligned_free(data);
 }
 
-static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
+static int by_name(const struct dirent **a, const struct dirent **b) {
+  return strcmp((*a)->d_name, (*b)->d_name);
+}
 
 static void check_path(totals *t, const char *path, bool named) {
   struct stat st;
@@ -191,7 +195,8 @@ static void check_path(totals *t, const char *path, bool named) {
   }
   strv p = strv_from_cstr(path);
   if (!S_ISDIR(st.st_mode)) {
-    if (named || strv_ends_with(p, STRV(".mlir")) || strv_ends_with(p, STRV(".bc")) || strv_ends_with(p, STRV(".mlirbc")))
+    if (named || strv_ends_with(p, STRV(".mlir")) || strv_ends_with(p, STRV(".bc")) ||
+        strv_ends_with(p, STRV(".mlirbc")))
       check_file(t, path);
     return;
   }
@@ -212,12 +217,17 @@ static void check_path(totals *t, const char *path, bool named) {
 int main(int argc, char **argv) {
   totals t = {.refine = -1};
   for (int i = 1; i < argc; i++) {
-    if (!strcmp(argv[i], "--hlo")) t.show = 1;
-    else if (!strcmp(argv[i], "--stablehlo")) t.show = 2;
-    else if (!strncmp(argv[i], "--refine=", 9)) t.refine = atoll(argv[i] + 9);
-    else check_path(&t, argv[i], true);
+    if (!strcmp(argv[i], "--hlo"))
+      t.show = 1;
+    else if (!strcmp(argv[i], "--stablehlo"))
+      t.show = 2;
+    else if (!strncmp(argv[i], "--refine=", 9))
+      t.refine = atoll(argv[i] + 9);
+    else
+      check_path(&t, argv[i], true);
   }
-  printf("%d files, %d modules, %d programs imported and verified, %d failures\n", t.files, t.modules, t.imported, t.failures);
+  printf("%d files, %d modules, %d programs imported and verified, %d failures\n", t.files, t.modules, t.imported,
+         t.failures);
   if (t.refine >= 0) printf("refined to static shapes: %d, still dynamic: %d\n", t.refined, t.dynamic_left);
   return t.failures ? 1 : 0;
 }

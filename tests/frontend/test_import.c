@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Import, refinement and export on small programs. What is expected is HLO text written by hand after the conventions of
-// hlo/ops.def and StableHLO's specification.
+// Import, refinement and export on small programs. What is expected is HLO text written by hand after the conventions
+// of hlo/ops.def and StableHLO's specification.
 #include "frontend/import.h"
 #include "tests/harness.h"
 
@@ -35,37 +35,40 @@ static void check_hlo(const hlo_module *m, const char *expected) {
   strbuf_deinit(&b);
 }
 
-static void check_import(const char *text, const char *expected) { check_hlo(imported(text), expected); }
+static void check_import(const char *text, const char *expected) {
+  check_hlo(imported(text), expected);
+}
 
 // A function around a body.
 #define FUNC(params, results, body) "func.func @main(" params ") -> " results " {\n" body "\n}\n"
 
 START_TEST(calls_and_names) {
-  check_import("module @m {\n"
-               "  func.func @main(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2xi8>) {\n"
-               "    %0:2 = call @f(%x) : (tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2xi8>)\n"
-               "    return %0#0, %0#1 : tensor<2x3xf32>, tensor<2xi8>\n"
-               "  }\n"
-               "  func.func private @unused(%x: tensor<*xf32>) { return }\n"
-               "  func.func private @f(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2xi8>) {\n"
-               "    %c = stablehlo.constant dense<[-1, 7]> : tensor<2xi8>\n"
-               "    %0 = stablehlo.add %x, %x : tensor<2x3xf32>\n"
-               "    return %0, %c : tensor<2x3xf32>, tensor<2xi8>\n"
-               "  }\n"
-               "}\n",
-               "%f (parameter.1: f32[2,3]{1,0}) -> (f32[2,3]{1,0}, s8[2]{0}) {\n"
-               "  %parameter.1 = f32[2,3]{1,0} parameter(0)\n"
-               "  %constant = s8[2]{0} constant({-1, 7})\n"
-               "  %add = f32[2,3]{1,0} add(%parameter.1, %parameter.1)\n"
-               "  ROOT %tuple = (f32[2,3]{1,0}, s8[2]{0}) tuple(%add, %constant)\n"
-               "}\n\n"
-               "ENTRY %main (parameter: f32[2,3]{1,0}) -> (f32[2,3]{1,0}, s8[2]{0}) {\n"
-               "  %parameter = f32[2,3]{1,0} parameter(0)\n"
-               "  %call = (f32[2,3]{1,0}, s8[2]{0}) call(%parameter), to_apply=%f\n"
-               "  %get-tuple-element = f32[2,3]{1,0} get-tuple-element(%call), index=0\n"
-               "  %get-tuple-element.1 = s8[2]{0} get-tuple-element(%call), index=1\n"
-               "  ROOT %tuple.1 = (f32[2,3]{1,0}, s8[2]{0}) tuple(%get-tuple-element, %get-tuple-element.1)\n"
-               "}\n");
+  check_import(
+      "module @m {\n"
+      "  func.func @main(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2xi8>) {\n"
+      "    %0:2 = call @f(%x) : (tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2xi8>)\n"
+      "    return %0#0, %0#1 : tensor<2x3xf32>, tensor<2xi8>\n"
+      "  }\n"
+      "  func.func private @unused(%x: tensor<*xf32>) { return }\n"
+      "  func.func private @f(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2xi8>) {\n"
+      "    %c = stablehlo.constant dense<[-1, 7]> : tensor<2xi8>\n"
+      "    %0 = stablehlo.add %x, %x : tensor<2x3xf32>\n"
+      "    return %0, %c : tensor<2x3xf32>, tensor<2xi8>\n"
+      "  }\n"
+      "}\n",
+      "%f (parameter.1: f32[2,3]{1,0}) -> (f32[2,3]{1,0}, s8[2]{0}) {\n"
+      "  %parameter.1 = f32[2,3]{1,0} parameter(0)\n"
+      "  %constant = s8[2]{0} constant({-1, 7})\n"
+      "  %add = f32[2,3]{1,0} add(%parameter.1, %parameter.1)\n"
+      "  ROOT %tuple = (f32[2,3]{1,0}, s8[2]{0}) tuple(%add, %constant)\n"
+      "}\n\n"
+      "ENTRY %main (parameter: f32[2,3]{1,0}) -> (f32[2,3]{1,0}, s8[2]{0}) {\n"
+      "  %parameter = f32[2,3]{1,0} parameter(0)\n"
+      "  %call = (f32[2,3]{1,0}, s8[2]{0}) call(%parameter), to_apply=%f\n"
+      "  %get-tuple-element = f32[2,3]{1,0} get-tuple-element(%call), index=0\n"
+      "  %get-tuple-element.1 = s8[2]{0} get-tuple-element(%call), index=1\n"
+      "  ROOT %tuple.1 = (f32[2,3]{1,0}, s8[2]{0}) tuple(%get-tuple-element, %get-tuple-element.1)\n"
+      "}\n");
 }
 END_TEST
 
@@ -139,16 +142,16 @@ END_TEST
 
 // A reducer that uses a constant from outside gets its own; absent window attributes are ones and zeros.
 START_TEST(windows_and_reducers) {
-  hlo_module *m = imported(
-      FUNC("%x: tensor<4x6xf32>", "tensor<2x6xf32>",
-           "%c = stablehlo.constant dense<0.5> : tensor<f32>\n"
-           "%0 = \"stablehlo.reduce_window\"(%x, %c) <{window_dimensions = array<i64: 2, 1>, window_strides = array<i64: 2, 1>}> ({\n"
-           "^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
-           "  %s = stablehlo.add %a, %b : tensor<f32>\n"
-           "  %t = stablehlo.multiply %s, %c : tensor<f32>\n"
-           "  stablehlo.return %t : tensor<f32>\n"
-           "}) : (tensor<4x6xf32>, tensor<f32>) -> tensor<2x6xf32>\n"
-           "return %0 : tensor<2x6xf32>"));
+  hlo_module *m = imported(FUNC("%x: tensor<4x6xf32>", "tensor<2x6xf32>",
+                                "%c = stablehlo.constant dense<0.5> : tensor<f32>\n"
+                                "%0 = \"stablehlo.reduce_window\"(%x, %c) <{window_dimensions = array<i64: 2, 1>, "
+                                "window_strides = array<i64: 2, 1>}> ({\n"
+                                "^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+                                "  %s = stablehlo.add %a, %b : tensor<f32>\n"
+                                "  %t = stablehlo.multiply %s, %c : tensor<f32>\n"
+                                "  stablehlo.return %t : tensor<f32>\n"
+                                "}) : (tensor<4x6xf32>, tensor<f32>) -> tensor<2x6xf32>\n"
+                                "return %0 : tensor<2x6xf32>"));
   const hlo_instr *w = m->entry->root;
   ck_assert_int_eq(w->op, HLO_OP_REDUCE_WINDOW);
   const hlo_window *win = &HLO_ATTRS(w, reduce_window)->window;
@@ -167,12 +170,13 @@ START_TEST(windows_and_reducers) {
 END_TEST
 
 START_TEST(convolution_window) {
-  hlo_module *m = imported(
-      FUNC("%x: tensor<1x8x8x3xf32>, %k: tensor<3x5x3x4xf32>", "tensor<1x5x12x4xf32>",
-           "%0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [2, 1], "
-           "pad = [[2, 2], [0, 1]], lhs_dilate = [1, 2], reverse = [false, true]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} "
-           ": (tensor<1x8x8x3xf32>, tensor<3x5x3x4xf32>) -> tensor<1x5x12x4xf32>\n"
-           "return %0 : tensor<1x5x12x4xf32>"));
+  hlo_module *m = imported(FUNC("%x: tensor<1x8x8x3xf32>, %k: tensor<3x5x3x4xf32>", "tensor<1x5x12x4xf32>",
+                                "%0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, "
+                                "f], window = {stride = [2, 1], "
+                                "pad = [[2, 2], [0, 1]], lhs_dilate = [1, 2], reverse = [false, true]} "
+                                "{batch_group_count = 1 : i64, feature_group_count = 1 : i64} "
+                                ": (tensor<1x8x8x3xf32>, tensor<3x5x3x4xf32>) -> tensor<1x5x12x4xf32>\n"
+                                "return %0 : tensor<1x5x12x4xf32>"));
   const hlo_attrs_convolution *a = HLO_ATTRS(m->entry->root, convolution);
   ck_assert_int_eq(a->window.n, 2);
   hlo_window_dim x = a->window.dims[0], y = a->window.dims[1];
@@ -183,16 +187,17 @@ START_TEST(convolution_window) {
 END_TEST
 
 START_TEST(deprecated_forms) {
-  check_import(FUNC("%x: tensor<2x3xf32>, %y: tensor<3xf32>", "tensor<5x2xf32>",
-                    "%0 = \"stablehlo.dot\"(%x, %y) : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2xf32>\n"
-                    "%1 = \"stablehlo.broadcast\"(%0) <{broadcast_sizes = array<i64: 5>}> : (tensor<2xf32>) -> tensor<5x2xf32>\n"
-                    "return %1 : tensor<5x2xf32>"),
-               "ENTRY %main (parameter: f32[2,3]{1,0}, parameter.1: f32[3]{0}) -> f32[5,2]{1,0} {\n"
-               "  %parameter = f32[2,3]{1,0} parameter(0)\n"
-               "  %parameter.1 = f32[3]{0} parameter(1)\n"
-               "  %dot = f32[2]{0} dot(%parameter, %parameter.1), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
-               "  ROOT %broadcast = f32[5,2]{1,0} broadcast(%dot), dimensions={1}\n"
-               "}\n");
+  check_import(
+      FUNC("%x: tensor<2x3xf32>, %y: tensor<3xf32>", "tensor<5x2xf32>",
+           "%0 = \"stablehlo.dot\"(%x, %y) : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2xf32>\n"
+           "%1 = \"stablehlo.broadcast\"(%0) <{broadcast_sizes = array<i64: 5>}> : (tensor<2xf32>) -> tensor<5x2xf32>\n"
+           "return %1 : tensor<5x2xf32>"),
+      "ENTRY %main (parameter: f32[2,3]{1,0}, parameter.1: f32[3]{0}) -> f32[5,2]{1,0} {\n"
+      "  %parameter = f32[2,3]{1,0} parameter(0)\n"
+      "  %parameter.1 = f32[3]{0} parameter(1)\n"
+      "  %dot = f32[2]{0} dot(%parameter, %parameter.1), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+      "  ROOT %broadcast = f32[5,2]{1,0} broadcast(%dot), dimensions={1}\n"
+      "}\n");
 }
 END_TEST
 
@@ -220,32 +225,36 @@ START_TEST(einsum) {
 END_TEST
 
 START_TEST(chlo_broadcasting) {
-  check_import(FUNC("%x: tensor<2x1xf32>, %y: tensor<3xf32>, %z: tensor<2xf32>", "tensor<2x3xi1>",
-                    "%0 = chlo.broadcast_add %x, %y : (tensor<2x1xf32>, tensor<3xf32>) -> tensor<2x3xf32>\n"
-                    "%1 = chlo.broadcast_compare %0, %z {broadcast_dimensions = array<i64: 0>, comparison_direction = "
-                    "#chlo<comparison_direction GT>} : (tensor<2x3xf32>, tensor<2xf32>) -> tensor<2x3xi1>\n"
-                    "return %1 : tensor<2x3xi1>"),
-               "ENTRY %main (parameter: f32[2,1]{1,0}, parameter.1: f32[3]{0}, parameter.2: f32[2]{0}) -> pred[2,3]{1,0} {\n"
-               "  %parameter = f32[2,1]{1,0} parameter(0)\n"
-               "  %parameter.1 = f32[3]{0} parameter(1)\n"
-               "  %parameter.2 = f32[2]{0} parameter(2)\n"
-               "  %broadcast = f32[2,3]{1,0} broadcast(%parameter), dimensions={0,1}\n"
-               "  %broadcast.1 = f32[2,3]{1,0} broadcast(%parameter.1), dimensions={1}\n"
-               "  %add = f32[2,3]{1,0} add(%broadcast, %broadcast.1)\n"
-               "  %broadcast.2 = f32[2,3]{1,0} broadcast(%parameter.2), dimensions={0}\n"
-               "  ROOT %compare = pred[2,3]{1,0} compare(%add, %broadcast.2), direction=GT\n"
-               "}\n");
+  check_import(
+      FUNC("%x: tensor<2x1xf32>, %y: tensor<3xf32>, %z: tensor<2xf32>", "tensor<2x3xi1>",
+           "%0 = chlo.broadcast_add %x, %y : (tensor<2x1xf32>, tensor<3xf32>) -> tensor<2x3xf32>\n"
+           "%1 = chlo.broadcast_compare %0, %z {broadcast_dimensions = array<i64: 0>, comparison_direction = "
+           "#chlo<comparison_direction GT>} : (tensor<2x3xf32>, tensor<2xf32>) -> tensor<2x3xi1>\n"
+           "return %1 : tensor<2x3xi1>"),
+      "ENTRY %main (parameter: f32[2,1]{1,0}, parameter.1: f32[3]{0}, parameter.2: f32[2]{0}) -> pred[2,3]{1,0} {\n"
+      "  %parameter = f32[2,1]{1,0} parameter(0)\n"
+      "  %parameter.1 = f32[3]{0} parameter(1)\n"
+      "  %parameter.2 = f32[2]{0} parameter(2)\n"
+      "  %broadcast = f32[2,3]{1,0} broadcast(%parameter), dimensions={0,1}\n"
+      "  %broadcast.1 = f32[2,3]{1,0} broadcast(%parameter.1), dimensions={1}\n"
+      "  %add = f32[2,3]{1,0} add(%broadcast, %broadcast.1)\n"
+      "  %broadcast.2 = f32[2,3]{1,0} broadcast(%parameter.2), dimensions={0}\n"
+      "  ROOT %compare = pred[2,3]{1,0} compare(%add, %broadcast.2), direction=GT\n"
+      "}\n");
 }
 END_TEST
 
 START_TEST(checks) {
-  hlo_module *m = imported(FUNC("%x: tensor<2xf32>, %y: tensor<2xf32>", "tensor<i1>",
-                                "stablehlo.custom_call @check.expect_close(%x, %y) {has_side_effect = true} : (tensor<2xf32>, tensor<2xf32>) -> ()\n"
-                                "stablehlo.custom_call @check.expect_almost_eq(%x, %y) {has_side_effect = true} : (tensor<2xf32>, tensor<2xf32>) -> ()\n"
-                                "check.expect_close %x, %y, max_ulp_difference = 7 : tensor<2xf32>, tensor<2xf32>\n"
-                                "check.expect_eq_const %x, dense<1.0> : tensor<2xf32>\n"
-                                "%0 = stablehlo.custom_call @check.eq(%x, %y) : (tensor<2xf32>, tensor<2xf32>) -> tensor<i1>\n"
-                                "return %0 : tensor<i1>"));
+  hlo_module *m =
+      imported(FUNC("%x: tensor<2xf32>, %y: tensor<2xf32>", "tensor<i1>",
+                    "stablehlo.custom_call @check.expect_close(%x, %y) {has_side_effect = true} : (tensor<2xf32>, "
+                    "tensor<2xf32>) -> ()\n"
+                    "stablehlo.custom_call @check.expect_almost_eq(%x, %y) {has_side_effect = true} : (tensor<2xf32>, "
+                    "tensor<2xf32>) -> ()\n"
+                    "check.expect_close %x, %y, max_ulp_difference = 7 : tensor<2xf32>, tensor<2xf32>\n"
+                    "check.expect_eq_const %x, dense<1.0> : tensor<2xf32>\n"
+                    "%0 = stablehlo.custom_call @check.eq(%x, %y) : (tensor<2xf32>, tensor<2xf32>) -> tensor<i1>\n"
+                    "return %0 : tensor<i1>"));
   const hlo_instr *i = m->entry->params[1]->next;
   ck_assert_int_eq(i->op, HLO_OP_CHECK_EXPECT_CLOSE);
   ck_assert_int_eq(HLO_ATTRS(i, check_close)->max_ulp_difference, 3);
@@ -279,8 +288,9 @@ START_TEST(donation) {
 END_TEST
 
 START_TEST(entries) {
-  const char *text = "func.func @a() { return }\nfunc.func @b(%x: tensor<f32>) { return }\nfunc.func private @c() { return }\n"
-                     "func.func public @d() { return }\n";
+  const char *text =
+      "func.func @a() { return }\nfunc.func @b(%x: tensor<f32>) { return }\nfunc.func private @c() { return }\n"
+      "func.func public @d() { return }\n";
   hlo_module *m;
   mlir_module *parsed;
   diag_sink sink;
@@ -301,10 +311,12 @@ END_TEST
 
 START_TEST(refusals) {
   hlo_module *m;
-  ASSERT_FAILS(import_text(FUNC("%x: tensor<2xf32>", "tensor<2xf32>", "%0 = \"foo.bar\"(%x) : (tensor<2xf32>) -> tensor<2xf32>\nreturn %0 : tensor<2xf32>"),
+  ASSERT_FAILS(import_text(FUNC("%x: tensor<2xf32>", "tensor<2xf32>",
+                                "%0 = \"foo.bar\"(%x) : (tensor<2xf32>) -> tensor<2xf32>\nreturn %0 : tensor<2xf32>"),
                            NULL, &m),
                LEMNOS_UNIMPLEMENTED, "t.mlir:2:");
-  ASSERT_FAILS(import_text(FUNC("%x: tensor<2xf32>", "tensor<2xf32>", "%0 = \"foo.bar\"(%x) : (tensor<2xf32>) -> tensor<2xf32>\nreturn %0 : tensor<2xf32>"),
+  ASSERT_FAILS(import_text(FUNC("%x: tensor<2xf32>", "tensor<2xf32>",
+                                "%0 = \"foo.bar\"(%x) : (tensor<2xf32>) -> tensor<2xf32>\nreturn %0 : tensor<2xf32>"),
                            NULL, &m),
                LEMNOS_UNIMPLEMENTED, "operation 'foo.bar' is not supported");
   ASSERT_FAILS(import_text("func.func @main() { call @main() : () -> ()\n return }", NULL, &m), LEMNOS_UNIMPLEMENTED,
@@ -322,10 +334,12 @@ START_TEST(refusals) {
                                 "}) : (tensor<4xf32>, tensor<f32>) -> tensor<f32>\nreturn %0 : tensor<f32>"),
                            NULL, &m),
                LEMNOS_UNIMPLEMENTED, "a region of 'stablehlo.reduce' uses %y");
-  ASSERT_FAILS(import_text(FUNC("%x: tensor<4xf32>", "tensor<4xf32>",
-                                "%0 = \"stablehlo.transpose\"(%x) : (tensor<4xf32>) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>"),
-                           NULL, &m),
-               LEMNOS_INVALID_ARGUMENT, "'stablehlo.transpose' lacks the attribute 'permutation'");
+  ASSERT_FAILS(
+      import_text(
+          FUNC("%x: tensor<4xf32>", "tensor<4xf32>",
+               "%0 = \"stablehlo.transpose\"(%x) : (tensor<4xf32>) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>"),
+          NULL, &m),
+      LEMNOS_INVALID_ARGUMENT, "'stablehlo.transpose' lacks the attribute 'permutation'");
 }
 END_TEST
 
@@ -359,7 +373,8 @@ static const char dynamic_program[] =
     "  %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?x4xf32>) -> tensor<i32>\n"
     "  %two = stablehlo.constant dense<2> : tensor<i32>\n"
     "  %ok = stablehlo.compare GE, %n, %two : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
-    "  stablehlo.custom_call @shape_assertion(%ok, %n) {error_message = \"at least 2 rows, not {0}\", has_side_effect = true} : "
+    "  stablehlo.custom_call @shape_assertion(%ok, %n) {error_message = \"at least 2 rows, not {0}\", has_side_effect "
+    "= true} : "
     "(tensor<i1>, tensor<i32>) -> ()\n"
     "  %0 = call @flat(%n, %x) : (tensor<i32>, tensor<?x4xf32>) -> tensor<?xf32>\n"
     "  return %0 : tensor<?xf32>\n"
@@ -381,8 +396,7 @@ START_TEST(refinement) {
   ck_assert_int_eq(m->n_computations, 2);
   ck_assert_int_eq(m->entry->root->op, HLO_OP_CALL);
   ck_assert_ptr_eq(m->entry->root->shape, hlo_shape_array(m->shapes, HLO_F32, 1, (int64_t[]){12}));
-  for (int i = 0; i < 2; i++)
-    HLO_FOR_EACH(x, m->computations[i]) {
+  for (int i = 0; i < 2; i++) HLO_FOR_EACH(x, m->computations[i]) {
       ck_assert(hlo_shape_is_static(x->shape));
       ck_assert_int_ne(x->op, HLO_OP_CUSTOM_CALL);
       ck_assert_int_ne(hlo_op_table[x->op].family, HLO_FAMILY_DYNAMIC);
@@ -433,47 +447,55 @@ END_TEST
 
 // Sizes 1 and 3 broadcast together at run time.
 START_TEST(dynamic_broadcasting) {
-  hlo_module *m = imported(
-      FUNC("%x: tensor<?x2xf32>, %y: tensor<3x1xf32>, %z: tensor<f32>", "tensor<?x?xf32>",
-           "%0 = chlo.broadcast_subtract %x, %y : (tensor<?x2xf32>, tensor<3x1xf32>) -> tensor<?x?xf32>\n"
-           "%1 = chlo.broadcast_multiply %0, %z : (tensor<?x?xf32>, tensor<f32>) -> tensor<?x?xf32>\n"
-           "%2 = \"chlo.constant_like\"(%1) <{value = 2.0 : f32}> : (tensor<?x?xf32>) -> tensor<?x?xf32>\n"
-           "%3 = chlo.broadcast_add %1, %2 : (tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32>\n"
-           "return %3 : tensor<?x?xf32>"));
+  hlo_module *m =
+      imported(FUNC("%x: tensor<?x2xf32>, %y: tensor<3x1xf32>, %z: tensor<f32>", "tensor<?x?xf32>",
+                    "%0 = chlo.broadcast_subtract %x, %y : (tensor<?x2xf32>, tensor<3x1xf32>) -> tensor<?x?xf32>\n"
+                    "%1 = chlo.broadcast_multiply %0, %z : (tensor<?x?xf32>, tensor<f32>) -> tensor<?x?xf32>\n"
+                    "%2 = \"chlo.constant_like\"(%1) <{value = 2.0 : f32}> : (tensor<?x?xf32>) -> tensor<?x?xf32>\n"
+                    "%3 = chlo.broadcast_add %1, %2 : (tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32>\n"
+                    "return %3 : tensor<?x?xf32>"));
   ASSERT_OK(refined(m, 1));
-  check_hlo(m, "ENTRY %main (parameter.3: f32[1,2]{1,0}, parameter.4: f32[3,1]{1,0}, parameter.5: f32[]) -> f32[3,2]{1,0} {\n"
-               "  %parameter.3 = f32[1,2]{1,0} parameter(0)\n"
-               "  %parameter.4 = f32[3,1]{1,0} parameter(1)\n"
-               "  %parameter.5 = f32[] parameter(2)\n"
-               "  %broadcast = f32[3,2]{1,0} broadcast(%parameter.3), dimensions={0,1}\n"
-               "  %broadcast.1 = f32[3,2]{1,0} broadcast(%parameter.4), dimensions={0,1}\n"
-               "  %subtract.1 = f32[3,2]{1,0} subtract(%broadcast, %broadcast.1)\n"
-               "  %broadcast.2 = f32[3,2]{1,0} broadcast(%parameter.5), dimensions={}\n"
-               "  %multiply.1 = f32[3,2]{1,0} multiply(%subtract.1, %broadcast.2)\n"
-               "  %constant.5 = f32[] constant(2)\n"
-               "  %broadcast.3 = f32[3,2]{1,0} broadcast(%constant.5), dimensions={}\n"
-               "  ROOT %add.1 = f32[3,2]{1,0} add(%multiply.1, %broadcast.3)\n"
-               "}\n");
+  check_hlo(
+      m,
+      "ENTRY %main (parameter.3: f32[1,2]{1,0}, parameter.4: f32[3,1]{1,0}, parameter.5: f32[]) -> f32[3,2]{1,0} {\n"
+      "  %parameter.3 = f32[1,2]{1,0} parameter(0)\n"
+      "  %parameter.4 = f32[3,1]{1,0} parameter(1)\n"
+      "  %parameter.5 = f32[] parameter(2)\n"
+      "  %broadcast = f32[3,2]{1,0} broadcast(%parameter.3), dimensions={0,1}\n"
+      "  %broadcast.1 = f32[3,2]{1,0} broadcast(%parameter.4), dimensions={0,1}\n"
+      "  %subtract.1 = f32[3,2]{1,0} subtract(%broadcast, %broadcast.1)\n"
+      "  %broadcast.2 = f32[3,2]{1,0} broadcast(%parameter.5), dimensions={}\n"
+      "  %multiply.1 = f32[3,2]{1,0} multiply(%subtract.1, %broadcast.2)\n"
+      "  %constant.5 = f32[] constant(2)\n"
+      "  %broadcast.3 = f32[3,2]{1,0} broadcast(%constant.5), dimensions={}\n"
+      "  ROOT %add.1 = f32[3,2]{1,0} add(%multiply.1, %broadcast.3)\n"
+      "}\n");
 }
 END_TEST
 
 // Custom calls that stand for operations with sizes as operands.
 START_TEST(dynamic_custom_calls) {
   hlo_module *m = imported(
-      "func.func @main(%x: tensor<?xf32>, %key: tensor<2xui64>) -> (tensor<?xf32>, tensor<?xi32>, tensor<2xui64>, tensor<?xui32>, tensor<?xf32>) {\n"
+      "func.func @main(%x: tensor<?xf32>, %key: tensor<2xui64>) -> (tensor<?xf32>, tensor<?xi32>, tensor<2xui64>, "
+      "tensor<?xui32>, tensor<?xf32>) {\n"
       "  %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?xf32>) -> tensor<i32>\n"
       "  %s = stablehlo.reshape %n : (tensor<i32>) -> tensor<1xi32>\n"
       "  %one = stablehlo.constant dense<1> : tensor<1xi32>\n"
       "  %two = stablehlo.constant dense<2> : tensor<1xi32>\n"
       "  %pad = stablehlo.constant dense<0> : tensor<1x2xi32>\n"
       "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
-      "  %0:2 = stablehlo.custom_call @stablehlo.dynamic_top_k(%x, %n) {indices_of_shape_operands = dense<[2, 3]> : tensor<2xi64>} : "
+      "  %0:2 = stablehlo.custom_call @stablehlo.dynamic_top_k(%x, %n) {indices_of_shape_operands = dense<[2, 3]> : "
+      "tensor<2xi64>} : "
       "(tensor<?xf32>, tensor<i32>) -> (tensor<?xf32>, tensor<?xi32>)\n"
-      "  %1:2 = stablehlo.custom_call @stablehlo.dynamic_rng_bit_generator(%key, %s) {rng_algorithm = #stablehlo<rng_algorithm THREE_FRY>} : "
+      "  %1:2 = stablehlo.custom_call @stablehlo.dynamic_rng_bit_generator(%key, %s) {rng_algorithm = "
+      "#stablehlo<rng_algorithm THREE_FRY>} : "
       "(tensor<2xui64>, tensor<1xi32>) -> (tensor<2xui64>, tensor<?xui32>)\n"
-      "  %2 = stablehlo.custom_call @stablehlo.dynamic_reduce_window(%x, %zero, %two, %two, %one, %one, %pad) {called_computations = [@add]} : "
-      "(tensor<?xf32>, tensor<f32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1x2xi32>) -> tensor<?xf32>\n"
-      "  return %0#0, %0#1, %1#0, %1#1, %2 : tensor<?xf32>, tensor<?xi32>, tensor<2xui64>, tensor<?xui32>, tensor<?xf32>\n"
+      "  %2 = stablehlo.custom_call @stablehlo.dynamic_reduce_window(%x, %zero, %two, %two, %one, %one, %pad) "
+      "{called_computations = [@add]} : "
+      "(tensor<?xf32>, tensor<f32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1x2xi32>) -> "
+      "tensor<?xf32>\n"
+      "  return %0#0, %0#1, %1#0, %1#1, %2 : tensor<?xf32>, tensor<?xi32>, tensor<2xui64>, tensor<?xui32>, "
+      "tensor<?xf32>\n"
       "}\n"
       "func.func private @add(%a: tensor<f32>, %b: tensor<f32>) -> tensor<f32> {\n"
       "  %0 = stablehlo.add %a, %b : tensor<f32>\n"
@@ -488,12 +510,14 @@ START_TEST(dynamic_custom_calls) {
 }
 END_TEST
 
-// --- export -----------------------------------------------------------------------------------------------------------
+// --- export
+// -----------------------------------------------------------------------------------------------------------
 
 START_TEST(exporting) {
   hlo_module *m = imported(
       "module @m {\n"
-      "func.func @main(%p: tensor<i1>, %x: tensor<2xf32> {tf.aliasing_output = 0 : i32}) -> (tensor<2xf32>, tensor<2xi32>) {\n"
+      "func.func @main(%p: tensor<i1>, %x: tensor<2xf32> {tf.aliasing_output = 0 : i32}) -> (tensor<2xf32>, "
+      "tensor<2xi32>) {\n"
       "  %i = stablehlo.iota dim = 0 : tensor<2xi32>\n"
       "  %0:2 = \"stablehlo.sort\"(%x, %i) <{dimension = 0 : i64, is_stable = true}> ({\n"
       "  ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i32>):\n"
@@ -501,40 +525,46 @@ START_TEST(exporting) {
       "    stablehlo.return %l : tensor<i1>\n"
       "  }) : (tensor<2xf32>, tensor<2xi32>) -> (tensor<2xf32>, tensor<2xi32>)\n"
       "  %c = stablehlo.constant dense<[0x7FC00000, -1.5]> : tensor<2xf32>\n"
-      "  %1 = \"stablehlo.if\"(%p) ({ stablehlo.return %0#0 : tensor<2xf32> }, { stablehlo.return %c : tensor<2xf32> }) : "
+      "  %1 = \"stablehlo.if\"(%p) ({ stablehlo.return %0#0 : tensor<2xf32> }, { stablehlo.return %c : tensor<2xf32> "
+      "}) : "
       "(tensor<i1>) -> tensor<2xf32>\n"
       "  return %1, %0#1 : tensor<2xf32>, tensor<2xi32>\n"
       "}}\n");
   strbuf b = {0};
   export_stablehlo(&b, m);
-  ck_assert_str_eq(
-      b.data,
-      "module @m {\n"
-      "  func.func public @main(%arg0: tensor<i1>, %arg1: tensor<2xf32> {tf.aliasing_output = 0 : i32}) -> (tensor<2xf32>, tensor<2xi32>) {\n"
-      "    %2 = \"stablehlo.iota\"() <{iota_dimension = 0 : i64}> : () -> (tensor<2xi32>)\n"
-      "    %3:2 = \"stablehlo.sort\"(%arg1, %2) <{dimension = 0 : i64, is_stable = true}> ({\n"
-      "      ^bb0(%4: tensor<f32>, %5: tensor<f32>, %6: tensor<i32>, %7: tensor<i32>):\n"
-      "        %8 = \"stablehlo.compare\"(%4, %5) <{comparison_direction = #stablehlo<comparison_direction LT>, compare_type = "
-      "#stablehlo<comparison_type TOTALORDER>}> : (tensor<f32>, tensor<f32>) -> (tensor<i1>)\n"
-      "        \"stablehlo.return\"(%8) : (tensor<i1>) -> ()\n"
-      "      }) : (tensor<2xf32>, tensor<2xi32>) -> (tensor<2xf32>, tensor<2xi32>)\n"
-      "    %9 = \"stablehlo.constant\"() <{value = dense<[0x7FC00000, -1.5]> : tensor<2xf32>}> : () -> (tensor<2xf32>)\n"
-      "    %10 = \"stablehlo.if\"(%arg0) ({\n"
-      "        \"stablehlo.return\"(%3#0) : (tensor<2xf32>) -> ()\n"
-      "      }, {\n"
-      "        %11 = \"stablehlo.constant\"() <{value = dense<[0x7FC00000, -1.5]> : tensor<2xf32>}> : () -> (tensor<2xf32>)\n"
-      "        \"stablehlo.return\"(%11) : (tensor<2xf32>) -> ()\n"
-      "      }) : (tensor<i1>) -> (tensor<2xf32>)\n"
-      "    \"func.return\"(%10, %3#1) : (tensor<2xf32>, tensor<2xi32>) -> ()\n"
-      "  }\n"
-      "}\n");
+  ck_assert_str_eq(b.data,
+                   "module @m {\n"
+                   "  func.func public @main(%arg0: tensor<i1>, %arg1: tensor<2xf32> {tf.aliasing_output = 0 : i32}) "
+                   "-> (tensor<2xf32>, tensor<2xi32>) {\n"
+                   "    %2 = \"stablehlo.iota\"() <{iota_dimension = 0 : i64}> : () -> (tensor<2xi32>)\n"
+                   "    %3:2 = \"stablehlo.sort\"(%arg1, %2) <{dimension = 0 : i64, is_stable = true}> ({\n"
+                   "      ^bb0(%4: tensor<f32>, %5: tensor<f32>, %6: tensor<i32>, %7: tensor<i32>):\n"
+                   "        %8 = \"stablehlo.compare\"(%4, %5) <{comparison_direction = "
+                   "#stablehlo<comparison_direction LT>, compare_type = "
+                   "#stablehlo<comparison_type TOTALORDER>}> : (tensor<f32>, tensor<f32>) -> (tensor<i1>)\n"
+                   "        \"stablehlo.return\"(%8) : (tensor<i1>) -> ()\n"
+                   "      }) : (tensor<2xf32>, tensor<2xi32>) -> (tensor<2xf32>, tensor<2xi32>)\n"
+                   "    %9 = \"stablehlo.constant\"() <{value = dense<[0x7FC00000, -1.5]> : tensor<2xf32>}> : () -> "
+                   "(tensor<2xf32>)\n"
+                   "    %10 = \"stablehlo.if\"(%arg0) ({\n"
+                   "        \"stablehlo.return\"(%3#0) : (tensor<2xf32>) -> ()\n"
+                   "      }, {\n"
+                   "        %11 = \"stablehlo.constant\"() <{value = dense<[0x7FC00000, -1.5]> : tensor<2xf32>}> : () "
+                   "-> (tensor<2xf32>)\n"
+                   "        \"stablehlo.return\"(%11) : (tensor<2xf32>) -> ()\n"
+                   "      }) : (tensor<i1>) -> (tensor<2xf32>)\n"
+                   "    \"func.return\"(%10, %3#1) : (tensor<2xf32>, tensor<2xi32>) -> ()\n"
+                   "  }\n"
+                   "}\n");
   strbuf_deinit(&b);
 }
 END_TEST
 
 START_TEST(any_program) {
-  static const char mlir[] = "// HloModule, no\nfunc.func @main(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }\n";
-  static const char hlo[] = "// a comment\nHloModule m\n\nENTRY %main (x: f32[]) -> f32[] {\n  ROOT %x = f32[] parameter(0)\n}\n";
+  static const char mlir[] =
+      "// HloModule, no\nfunc.func @main(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }\n";
+  static const char hlo[] =
+      "// a comment\nHloModule m\n\nENTRY %main (x: f32[]) -> f32[] {\n  ROOT %x = f32[] parameter(0)\n}\n";
   hlo_module *m;
   diag_sink sink;
   if (!memory) memory = arena_create();
@@ -550,5 +580,5 @@ END_TEST
 
 HARNESS_MAIN("import", calls_and_names, while_captures, branch_captures, windows_and_reducers, convolution_window,
              deprecated_forms, einsum, chlo_broadcasting, checks, donation, entries, refusals, constraints, refinement,
-             refinement_failures, refinement_by_value,
-             dynamic_broadcasting, dynamic_custom_calls, exporting, any_program)
+             refinement_failures, refinement_by_value, dynamic_broadcasting, dynamic_custom_calls, exporting,
+             any_program)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Import over the whole test data (skipped where it is not there): every program imports, and the interpreter gets the same
-// results, bit for bit, from it, from its HLO text read back, from its StableHLO text imported again, and, where sizes
-// are dynamic, from the module refined for the arguments' shapes and sizes.
+// Import over the whole test data (skipped where it is not there): every program imports, and the interpreter gets the
+// same results, bit for bit, from it, from its HLO text read back, from its StableHLO text imported again, and, where
+// sizes are dynamic, from the module refined for the arguments' shapes and sizes.
 #include <dirent.h>
 
 #include "frontend/import.h"
@@ -33,7 +33,8 @@ static void make_up(arena *a, const hlo_shape *s, interp_array *out) {
   }
 }
 
-static int arguments(arena *a, const hlo_module *m, interp_array *args, const hlo_shape **shapes, const hlo_literal **values) {
+static int arguments(arena *a, const hlo_module *m, interp_array *args, const hlo_shape **shapes,
+                     const hlo_literal **values) {
   int n = 0;
   for (int p = 0; p < m->entry->n_params; p++) {
     const hlo_shape *all = m->entry->params[p]->shape;
@@ -42,7 +43,8 @@ static int arguments(arena *a, const hlo_module *m, interp_array *args, const hl
       const hlo_shape *leaf = hlo_shape_leaf(all, j);
       make_up(a, leaf, &args[n]);
       shapes[n] = hlo_shape_with_dims(m->shapes, leaf, leaf->rank, args[n].dims);
-      values[n] = leaf->rank == 0 && hlo_dtype_is_integer(leaf->dtype) ? hlo_literal_splat(a, shapes[n], args[n].data) : NULL;
+      values[n] =
+          leaf->rank == 0 && hlo_dtype_is_integer(leaf->dtype) ? hlo_literal_splat(a, shapes[n], args[n].data) : NULL;
     }
   }
   return n;
@@ -73,8 +75,8 @@ static void compare(arena *a, const char *path, const char *what, const outcome 
   outcome other;
   run(a, m, &other);
   const char *message = lemnos_status_message(other.status);
-  ck_assert_msg(lemnos_status_get_code(expected->status) == lemnos_status_get_code(other.status), "%s: %s: now %s", path, what,
-                message);
+  ck_assert_msg(lemnos_status_get_code(expected->status) == lemnos_status_get_code(other.status), "%s: %s: now %s",
+                path, what, message);
   ck_assert_int_eq(expected->n, other.n);
   for (int i = 0; i < other.n; i++) {
     const interp_array *x = &expected->results[i], *y = &other.results[i];
@@ -84,7 +86,8 @@ static void compare(arena *a, const char *path, const char *what, const outcome 
       ck_assert_msg(x->dims[d] == y->dims[d], "%s: %s: result %d has another shape", path, what, i);
       bytes *= x->dims[d];
     }
-    ck_assert_msg(bytes == 0 || memcmp(x->data, y->data, (size_t)bytes) == 0, "%s: %s: result %d differs", path, what, i);
+    ck_assert_msg(bytes == 0 || memcmp(x->data, y->data, (size_t)bytes) == 0, "%s: %s: result %d differs", path, what,
+                  i);
   }
   drop(&other);
 }
@@ -92,9 +95,8 @@ static void compare(arena *a, const char *path, const char *what, const outcome 
 // --- one program -----------------------------------------------------------------------------------------------------
 
 static bool is_dynamic(const hlo_module *m) {
-  for (int i = 0; i < m->n_computations; i++)
-    HLO_FOR_EACH(x, m->computations[i])
-      if (!hlo_shape_is_static(x->shape) || hlo_op_table[x->op].family == HLO_FAMILY_DYNAMIC) return true;
+  for (int i = 0; i < m->n_computations; i++) HLO_FOR_EACH(x, m->computations[i])
+  if (!hlo_shape_is_static(x->shape) || hlo_op_table[x->op].family == HLO_FAMILY_DYNAMIC) return true;
   return false;
 }
 
@@ -186,10 +188,14 @@ static void check_folder(const char *folder) {
   free(list);
 }
 
-START_TEST(static_programs) { check_folder("stablehlo-testdata"); }
+START_TEST(static_programs) {
+  check_folder("stablehlo-testdata");
+}
 END_TEST
 
-START_TEST(quantized_programs) { check_folder("stablehlo-testdata/quantized"); }
+START_TEST(quantized_programs) {
+  check_folder("stablehlo-testdata/quantized");
+}
 END_TEST
 
 START_TEST(dynamic_programs) {
@@ -200,7 +206,9 @@ START_TEST(dynamic_programs) {
 }
 END_TEST
 
-START_TEST(dynamic_network) { check_folder("models/digits_cnn_dynamic"); }
+START_TEST(dynamic_network) {
+  check_folder("models/digits_cnn_dynamic");
+}
 END_TEST
 
 int main(void) {
