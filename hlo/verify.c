@@ -18,7 +18,9 @@ typedef struct verifier {
   const hlo_instr **by_id;        // instruction with this id, NULL if none was seen
   const hlo_computation **sound;  // computations without structural errors
   int n_sound;
-  u64map known;  // computations of the module's list -> 1 + index
+  int32_t *slot_base;  // of an instruction's operands among all of the module's
+  bitset slot_seen;    // operand slots that a use has named
+  u64map known;        // computations of the module's list -> 1 + index
 } verifier;
 
 static void fail(verifier *v, const hlo_computation *c, const hlo_instr *i, const char *label, const char *format, ...)
@@ -84,12 +86,6 @@ static void check_names(verifier *v, strmap *names) {
 // --- instructions
 // -----------------------------------------------------------------------------------------------------
 
-static int count_uses(const hlo_instr *of, const hlo_instr *user, int operand) {
-  int n = 0;
-  for (int k = 0; k < of->n_uses; k++) n += of->uses[k].user == user && of->uses[k].operand == operand;
-  return n;
-}
-
 // order[id]: 1 + position in its computation, 0 before the walk has reached it.
 static bool check_operands(verifier *v, const hlo_computation *c, const hlo_instr *i, const int32_t *order) {
   bool ok = true;
@@ -109,21 +105,23 @@ static bool check_operands(verifier *v, const hlo_computation *c, const hlo_inst
   return ok;
 }
 
-// Each use names a slot that holds the instruction, and there are as many uses as slots: then they match one to one if
-// no use occurs twice, which `count` (uses by user id) bounds.
-static bool check_uses(verifier *v, const hlo_computation *c, const hlo_instr *i, int64_t *slots) {
+// Each use names a slot that holds the instruction, no slot is named twice, and there are as many uses as slots: hence
+// uses and slots match one to one.
+static bool check_uses(verifier *v, const hlo_computation *c, const hlo_instr *i, const int64_t *slots) {
   bool ok = true;
   for (int k = 0; k < i->n_uses; k++) {
     const hlo_instr *u = i->uses[k].user;
     int o = i->uses[k].operand;
-    bool valid = u && u->id >= 0 && u->id < v->m->next_id && v->by_id[u->id] == u && o >= 0 && o < u->n_operands &&
-                 u->operands[o] == i;
+    bool valid = u && u->id >= 0 && u->id < v->m->next_id && v->by_id[u->id] == u && u->parent == c && o >= 0 &&
+                 o < u->n_operands && u->operands[o] == i;
     if (!valid) {
       fail(v, c, i, "uses", "use %d does not name an operand that is this instruction", k);
       ok = false;
-    } else if (i->n_uses <= 64 && count_uses(i, u, o) != 1) {
+    } else if (bitset_get(&v->slot_seen, v->slot_base[u->id] + o)) {
       fail(v, c, i, "uses", "operand %d of %%" STRV_FMT " is listed more than once", o, STRV_ARG(u->name));
       ok = false;
+    } else {
+      bitset_set(&v->slot_seen, v->slot_base[u->id] + o);
     }
   }
   if (slots[i->id] != i->n_uses) {
@@ -188,6 +186,22 @@ static bool check_params(verifier *v, const hlo_computation *c) {
     fail(v, c, NULL, "parameter", "%d parameter instructions; expected %d", seen, c->n_params);
     return false;
   }
+  return true;
+}
+
+// Numbers all operand slots of the module. False if there are more than 2^31.
+static bool number_slots(verifier *v) {
+  int64_t n = 0;
+  v->slot_base = ARENA_ARRAY(v->arena, int32_t, v->m->next_id + 1);
+  for (int id = 0; id < v->m->next_id; id++) {
+    v->slot_base[id] = (int32_t)n;
+    if (v->by_id[id] && v->by_id[id]->n_operands > 0) n += v->by_id[id]->n_operands;
+    if (n >= INT32_MAX) {
+      fail(v, NULL, v->by_id[id], "operand", "the module has too many operands");
+      return false;
+    }
+  }
+  v->slot_seen = bitset_create(v->arena, (int)n + 1);
   return true;
 }
 
@@ -288,6 +302,7 @@ static bool check_structure(verifier *v) {
   for (int k = 0; k < m->n_computations; k++)
     if (!check_list(v, m->computations[k])) return false;  // ids and links are what all later checks stand on
   check_names(v, &names);
+  if (!number_slots(v)) return false;
   for (int k = 0; k < m->n_computations; k++)
     if (check_computation(v, m->computations[k], order, slots)) v->sound[v->n_sound++] = m->computations[k];
   check_entry(v);
