@@ -93,6 +93,7 @@ emit_index *emit_index_of(emit_ctx *c, int rank, const int64_t *dims, int lanes,
 emit_coord emit_index_coord(emit_ctx *c, emit_index *x, int d);
 emit_coord emit_index_linear(emit_ctx *c, emit_index *x, const hlo_shape *layout_of);  // element number in memory
 bool emit_index_varies(const emit_index *x);
+
 // Dimension d of the new index is dimension source[d] of x (-1: fixed[d]); groups survive where they can.
 emit_index *emit_index_select(emit_ctx *c, emit_index *x, int rank, const int64_t *dims, const int64_t *source,
                               const emit_coord *fixed);
@@ -171,7 +172,12 @@ typedef struct emit_space {
 typedef void (*emit_space_fn)(emit_ctx *c, void *user, emit_index *x);
 LEMNOS_NODISCARD lemnos_status emit_over_space(emit_ctx *c, const char *suffix, const emit_space *s, emit_space_fn fn,
                                                void *user);
-emit_space emit_space_of(emit_ctx *c, const hlo_instr *root, const hlo_shape *shape);  // groups by what the fusion needs
+// Groups by what the fusion needs; dimensions with apart[d] (NULL: none) stay alone.
+emit_space emit_space_of(emit_ctx *c, const hlo_instr *root, const hlo_shape *shape, const bool *apart);
+lemnos_status emit_copy_to(emit_ctx *c, const char *suffix, const hlo_instr *i, kernel_arg_kind kind, int index,
+                           const hlo_shape *shape);  // materialises an instruction of the fusion
+const hlo_shape *emit_shape(emit_ctx *c, hlo_dtype t, int rank, const int64_t *dims);  // row-major, not interned
+int emit_alias_of(const emit_ctx *c, int leaf);  // operand leaf that result leaf shares its buffer with, or -1
 LEMNOS_NODISCARD lemnos_status schedule_elementwise(emit_ctx *c);
 LEMNOS_NODISCARD lemnos_status schedule_transpose(emit_ctx *c);
 LEMNOS_NODISCARD lemnos_status schedule_reduce(emit_ctx *c);
