@@ -18,6 +18,10 @@ static const char *const prelude =
     "lt_ten { a = s32[] parameter(0)\n b = s32[] constant(10)\n ROOT r = pred[] compare(a, b), direction=LT\n}\n"
     "next { a = s32[] parameter(0)\n b = s32[] constant(1)\n ROOT r = s32[] add(a, b)\n}\n"
     "first_two { a = f32[4] parameter(0)\n ROOT r = f32[2] slice(a), slice={[0:2]}\n}\n"
+    "accumulate { a = f32[] parameter(0)\n b = f32[] parameter(1)\n s = f32[] add(a, b)\n"
+    " ROOT r = (f32[], f32[]) tuple(s, s)\n}\n"
+    "narrow_sum { a = f32[] parameter(0)\n b = f32[] parameter(1)\n s = s32[] convert(b)\n"
+    " ROOT r = (f32[], s32[]) tuple(a, s)\n}\n"
     "same { ROOT a = s32[] parameter(0)\n}\n"
     "narrow { a = s64[] parameter(0)\n ROOT r = s32[] convert(a)\n}\n"
     "next64 { a = s64[] parameter(0)\n b = s64[] constant(1)\n ROOT r = s64[] add(a, b)\n}\n";

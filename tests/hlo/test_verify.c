@@ -37,6 +37,32 @@ START_TEST(cases_verify) {
 }
 END_TEST
 
+// Dimension numbers that the text form cannot express.
+START_TEST(convolution_dimension_numbers) {
+  static const struct {
+    const char *label;
+    size_t field;
+    int64_t value;
+  } rows[] = {
+      {"convolution_c13: ", offsetof(hlo_conv_dnums, input_batch), 1},
+      {"convolution_c13: ", offsetof(hlo_conv_dnums, input_feature), 4},
+      {"convolution_c18: ", offsetof(hlo_conv_dnums, kernel_input_feature), 0},
+      {"convolution_c18: ", offsetof(hlo_conv_dnums, kernel_output_feature), -1},
+      {"convolution_c20: ", offsetof(hlo_conv_dnums, output_batch), 3},
+      {"convolution_c20: ", offsetof(hlo_conv_dnums, output_feature), INT64_MAX},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    arena *a = arena_create();
+    hlo_module *m = case_module(a, "f32[1,4,4,6];f32[2,2,6,8]",
+                                "f32[1,3,3,8] convolution($0, $1), window={size=2x2}, dim_labels=b01f_01io->b01f");
+    ASSERT_OK(hlo_verify(m, NULL));
+    *(int64_t *)((char *)&HLO_ATTRS(m->entry->root, convolution)->dnums + rows[i].field) = rows[i].value;
+    ASSERT_FAILS(hlo_verify(m, NULL), LEMNOS_INVALID_ARGUMENT, rows[i].label);
+    arena_destroy(a);
+  }
+}
+END_TEST
+
 // --- every elementwise operation with every element type
 // --------------------------------------------------------------
 
@@ -259,4 +285,5 @@ START_TEST(reports_all) {
 }
 END_TEST
 
-HARNESS_MAIN("hlo_verify", cases_verify, elementwise_types, structure, calls, limits, reports_all)
+HARNESS_MAIN("hlo_verify", cases_verify, convolution_dimension_numbers, elementwise_types, structure, calls, limits,
+             reports_all)
