@@ -271,6 +271,53 @@ START_TEST(checks) {
 }
 END_TEST
 
+START_TEST(structure) {
+  hlo_module *m = imported(
+      "module {\n"
+      "sdy.mesh @mesh = <[\"a\"=1]>\n"
+      "func.func @main(%x: tensor<4xf32>) -> (tensor<2xf32>, tensor<2xi32>, tensor<f32>) {\n"
+      "  %0 = sdy.sharding_constraint %x <@mesh, [{\"a\"}]> : tensor<4xf32>\n"
+      "  %1 = \"sdy.manual_computation\"(%0) ({\n"
+      "  ^bb0(%y: tensor<4xf32>):\n"
+      "    %2 = stablehlo.negate %y : tensor<4xf32>\n"
+      "    \"sdy.return\"(%2) : (tensor<4xf32>) -> ()\n"
+      "  }) : (tensor<4xf32>) -> tensor<4xf32>\n"
+      "  %3 = stablehlo.custom_call @Sharding(%1) : (tensor<4xf32>) -> tensor<4xf32>\n"
+      "  %4 = stablehlo.constant dense<0.0> : tensor<f32>\n"
+      "  %5:2 = stablehlo.optimization_barrier %3, %4 : tensor<4xf32>, tensor<f32>\n"
+      "  %6 = stablehlo.custom_call @mhlo.erf(%5#0) : (tensor<4xf32>) -> tensor<4xf32>\n"
+      "  %7:2 = stablehlo.custom_call @mhlo.topk(%6) {mhlo.attributes = {k = 2 : i64, largest = true}} : "
+      "(tensor<4xf32>) -> (tensor<2xf32>, tensor<2xi32>)\n"
+      "  %8 = stablehlo.composite \"my.op\" %5#1 {composite_attributes = {n = 1 : i64}, decomposition = @d, version = "
+      "3 : i32} : "
+      "(tensor<f32>) -> tensor<f32>\n"
+      "  return %7#0, %7#1, %8 : tensor<2xf32>, tensor<2xi32>, tensor<f32>\n"
+      "}\n"
+      "func.func private @d(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }\n"
+      "}\n");
+  static const hlo_op expected[] = {HLO_OP_PARAMETER,
+                                    HLO_OP_NEGATE,
+                                    HLO_OP_CONSTANT,
+                                    HLO_OP_TUPLE,
+                                    HLO_OP_OPTIMIZATION_BARRIER,
+                                    HLO_OP_GET_TUPLE_ELEMENT,
+                                    HLO_OP_GET_TUPLE_ELEMENT,
+                                    HLO_OP_ERF,
+                                    HLO_OP_TOP_K,
+                                    HLO_OP_GET_TUPLE_ELEMENT,
+                                    HLO_OP_GET_TUPLE_ELEMENT,
+                                    HLO_OP_COMPOSITE,
+                                    HLO_OP_TUPLE};
+  int n = 0;
+  HLO_FOR_EACH(i, m->entry) ck_assert_int_eq(i->op, expected[n++]);
+  ck_assert_int_eq(n, (int)(sizeof expected / sizeof *expected));
+  const hlo_instr *composite = m->entry->root->operands[2];
+  ck_assert(strv_eq_cstr(composite->called[0]->name, "d"));
+  ck_assert(strv_eq_cstr(HLO_ATTRS(composite, composite)->name, "my.op"));
+  ck_assert_int_eq(HLO_ATTRS(composite, composite)->version, 3);
+}
+END_TEST
+
 START_TEST(donation) {
   hlo_module *m = imported(
       "module attributes {mhlo.num_replicas = 2 : i32, mhlo.num_partitions = 4 : i32} {\n"
@@ -579,6 +626,6 @@ START_TEST(any_program) {
 END_TEST
 
 HARNESS_MAIN("import", calls_and_names, while_captures, branch_captures, windows_and_reducers, convolution_window,
-             deprecated_forms, einsum, chlo_broadcasting, checks, donation, entries, refusals, constraints, refinement,
-             refinement_failures, refinement_by_value, dynamic_broadcasting, dynamic_custom_calls, exporting,
-             any_program)
+             deprecated_forms, einsum, chlo_broadcasting, checks, structure, donation, entries, refusals, constraints,
+             refinement, refinement_failures, refinement_by_value, dynamic_broadcasting, dynamic_custom_calls,
+             exporting, any_program)
