@@ -10,7 +10,7 @@
 #define UX(v) ((W)(v) & ((W)-1 >> (sizeof(W) * 8 - BITS)))
 
 // --- integers
-#define INT_BINARY_LOOP(OP, ENUM, T_, W_, WS_, BITS_, SIGNED_, expr)                                         \
+#define INT_BINARY_LOOP(ENUM, T_, W_, WS_, BITS_, SIGNED_, OP, expr)                                       \
   static void OP##_##ENUM(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {       \
     typedef T_ T;                                                                                           \
     typedef W_ W;                                                                                           \
@@ -24,19 +24,7 @@
       y[i] = eval_wrap_##ENUM(expr);                                                                        \
     }                                                                                                       \
   }
-#define INT_BINARY(OP, expr)                                    \
-  INT_BINARY_LOOP(OP, S2, int8_t, uint32_t, int32_t, 2, 1, expr)    \
-  INT_BINARY_LOOP(OP, S4, int8_t, uint32_t, int32_t, 4, 1, expr)    \
-  INT_BINARY_LOOP(OP, S8, int8_t, uint32_t, int32_t, 8, 1, expr)    \
-  INT_BINARY_LOOP(OP, S16, int16_t, uint32_t, int32_t, 16, 1, expr) \
-  INT_BINARY_LOOP(OP, S32, int32_t, uint32_t, int32_t, 32, 1, expr) \
-  INT_BINARY_LOOP(OP, S64, int64_t, uint64_t, int64_t, 64, 1, expr) \
-  INT_BINARY_LOOP(OP, U2, uint8_t, uint32_t, int32_t, 2, 0, expr)   \
-  INT_BINARY_LOOP(OP, U4, uint8_t, uint32_t, int32_t, 4, 0, expr)   \
-  INT_BINARY_LOOP(OP, U8, uint8_t, uint32_t, int32_t, 8, 0, expr)   \
-  INT_BINARY_LOOP(OP, U16, uint16_t, uint32_t, int32_t, 16, 0, expr) \
-  INT_BINARY_LOOP(OP, U32, uint32_t, uint32_t, int32_t, 32, 0, expr) \
-  INT_BINARY_LOOP(OP, U64, uint64_t, uint64_t, int64_t, 64, 0, expr)
+#define INT_BINARY(OP, expr) EVAL_INTS(INT_BINARY_LOOP, OP, expr)
 
 #define TYPED_BINARY_LOOP(NAME, TI, TO, expr)                                                         \
   static void NAME(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {       \

@@ -76,7 +76,7 @@ void hlo_small_encode(hlo_dtype t, int64_t n, const double *in, void *out, bool 
 #define TWO_TO(bits) ((double)((uint64_t)1 << ((bits) - 1)) * 2)
 
 // f32 is exact in a double, so one saturating conversion serves both.
-#define FLOAT_TO_INT(ENUM, T, W, WS, BITS, SIGNED)                                                       \
+#define FLOAT_TO_INT(ENUM, T, W, WS, BITS, SIGNED, A, B)                                                     \
   static inline T to_##ENUM(double x) {                                                                  \
     const double high = SIGNED ? TWO_TO(BITS) / 2 : TWO_TO(BITS), low = SIGNED ? -high : 0;              \
     const uint64_t max = (uint64_t)-1 >> (64 - BITS + SIGNED);                                           \
@@ -84,7 +84,7 @@ void hlo_small_encode(hlo_dtype t, int64_t n, const double *in, void *out, bool 
     if (!(x > low)) return x != x ? 0 : SIGNED ? (T)(-(int64_t)(max)-1) : 0;                             \
     return SIGNED ? (T)(int64_t)x : (T)(uint64_t)x;                                                      \
   }
-EVAL_INTS(FLOAT_TO_INT)
+EVAL_INTS(FLOAT_TO_INT, , )
 
 #define LOOP(NAME, TI, TO, expr)                                                               \
   static void NAME(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) { \
@@ -129,8 +129,8 @@ EVAL_INTS(FLOAT_TO_INT)
   LOOP(F##_to_U64, TI, uint64_t, to_U64(a))   \
   LOOP(F##_to_F32, TI, float, a)              \
   LOOP(F##_to_F64, TI, double, a)
-#define INT_SOURCE(ENUM, T, W, WS, BITS, SIGNED) INT_TO_ALL(ENUM, T)
-EVAL_INTS(INT_SOURCE)
+#define INT_SOURCE(ENUM, T, W, WS, BITS, SIGNED, A, B) INT_TO_ALL(ENUM, T)
+EVAL_INTS(INT_SOURCE, , )
 INT_TO_ALL(PRED, uint8_t)
 FLOAT_TO_ALL(F32, float)
 FLOAT_TO_ALL(F64, double)

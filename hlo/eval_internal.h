@@ -12,20 +12,20 @@
 
 #include "hlo/eval.h"
 
-// X(dtype, C type, working type, signed working type, bits, signed)
-#define EVAL_INTS(X)                        \
-  X(S2, int8_t, uint32_t, int32_t, 2, 1)    \
-  X(S4, int8_t, uint32_t, int32_t, 4, 1)    \
-  X(S8, int8_t, uint32_t, int32_t, 8, 1)    \
-  X(S16, int16_t, uint32_t, int32_t, 16, 1) \
-  X(S32, int32_t, uint32_t, int32_t, 32, 1) \
-  X(S64, int64_t, uint64_t, int64_t, 64, 1) \
-  X(U2, uint8_t, uint32_t, int32_t, 2, 0)   \
-  X(U4, uint8_t, uint32_t, int32_t, 4, 0)   \
-  X(U8, uint8_t, uint32_t, int32_t, 8, 0)   \
-  X(U16, uint16_t, uint32_t, int32_t, 16, 0) \
-  X(U32, uint32_t, uint32_t, int32_t, 32, 0) \
-  X(U64, uint64_t, uint64_t, int64_t, 64, 0)
+// X(dtype, C type, working type, signed working type, bits, signed, A, B): A and B are passed on, and may be empty.
+#define EVAL_INTS(X, A, B) \
+  X(S2, int8_t, uint32_t, int32_t, 2, 1, A, B) \
+  X(S4, int8_t, uint32_t, int32_t, 4, 1, A, B) \
+  X(S8, int8_t, uint32_t, int32_t, 8, 1, A, B) \
+  X(S16, int16_t, uint32_t, int32_t, 16, 1, A, B) \
+  X(S32, int32_t, uint32_t, int32_t, 32, 1, A, B) \
+  X(S64, int64_t, uint64_t, int64_t, 64, 1, A, B) \
+  X(U2, uint8_t, uint32_t, int32_t, 2, 0, A, B) \
+  X(U4, uint8_t, uint32_t, int32_t, 4, 0, A, B) \
+  X(U8, uint8_t, uint32_t, int32_t, 8, 0, A, B) \
+  X(U16, uint16_t, uint32_t, int32_t, 16, 0, A, B) \
+  X(U32, uint32_t, uint32_t, int32_t, 32, 0, A, B) \
+  X(U64, uint64_t, uint64_t, int64_t, 64, 0, A, B)
 
 // Wraps a value to the type: narrower than a byte it is kept sign- or zero-extended in the byte.
 static inline int8_t eval_wrap_S2(uint64_t v) { return (int8_t)((int8_t)(uint8_t)(v << 6) >> 6); }

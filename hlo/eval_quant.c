@@ -44,9 +44,9 @@ static void store_float(hlo_dtype t, int64_t n, const double *in, void *out) {
 
 static int64_t load_int(hlo_dtype t, const void *in, int64_t i) {
   switch (t) {
-#define CASE(ENUM, T, W, WS, BITS, SIGNED) \
+#define CASE(ENUM, T, W, WS, BITS, SIGNED, A, B) \
   case HLO_##ENUM: return (int64_t)((const T *)in)[i];
-    EVAL_INTS(CASE)
+    EVAL_INTS(CASE, , )
 #undef CASE
     default: return 0;
   }
@@ -54,9 +54,9 @@ static int64_t load_int(hlo_dtype t, const void *in, int64_t i) {
 
 static void store_int(hlo_dtype t, void *out, int64_t i, int64_t v) {
   switch (t) {
-#define CASE(ENUM, T, W, WS, BITS, SIGNED) \
+#define CASE(ENUM, T, W, WS, BITS, SIGNED, A, B) \
   case HLO_##ENUM: ((T *)out)[i] = (T)v; return;
-    EVAL_INTS(CASE)
+    EVAL_INTS(CASE, , )
 #undef CASE
     default: return;
   }
