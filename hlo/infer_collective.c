@@ -2,8 +2,8 @@
 // Shape inference of collectives and of asynchronous operations.
 //
 // How many processes there are is not always known where a module is checked (replica counts come with the launch), so
-// replica ids are only checked to be distinct and, where the specification wants all of them, to leave no gap; and a
-// declared result size is taken as it is when it is a multiple, as in the reference implementation.
+// replica ids are only checked to be distinct and, where the specification wants all of them, to leave no gap; where
+// the size of a group is not known either, a declared result size is taken as it is when it is a multiple.
 //
 // A future<T> is represented by T itself: async_start has its body's result type, async_done passes it on.
 #include "hlo/infer_internal.h"
@@ -47,11 +47,11 @@ static bool check_channel(infer *f, bool global, int64_t channel, const hlo_grou
   return true;
 }
 
-// Members of one process group; 0 if not known here (no groups given).
-static int64_t group_size(const infer *f, const hlo_groups *g, int64_t channel, bool global) {
-  if (g->rows == 0 || g->cols == 0) return 0;
-  bool both = channel > 0 && !global;  // cross_replica_and_partition: all partitions of the group's replicas
-  return both ? (int64_t)g->cols * (f->module ? f->module->n_partitions : 1) : g->cols;
+// Members of one process group; 0 if not known here: without groups, all processes are one; with a channel and no
+// global ids (cross_replica_and_partition), the group's replicas come with all their partitions.
+static int64_t group_size(const hlo_groups *g, int64_t channel, bool global) {
+  if (g->rows == 0 || g->cols == 0 || (channel > 0 && !global)) return 0;
+  return g->cols;
 }
 
 static bool data_operands(infer *f, int n) {
@@ -77,21 +77,21 @@ INFER(ALL_GATHER) {
   CHECK(data_operands(f, f->n));
   CHECK(check_groups(f, &a->replica_groups, false, true, &labels));
   CHECK(check_channel(f, a->use_global_device_ids, a->channel_id, &a->replica_groups, "c5"));
-  int64_t group = group_size(f, &a->replica_groups, a->channel_id, a->use_global_device_ids);
+  int64_t group = group_size(&a->replica_groups, a->channel_id, a->use_global_device_ids);
   for (int i = 0; i < f->n; i++) {
     const hlo_shape *x = infer_in(f, i), *r = declared_result(f, i, f->n);
     REQUIRE(f, a->dimension >= 0 && a->dimension < x->rank, "c1", "all_gather_dim is %lld; expected one in [0, %d)",
             (long long)a->dimension, x->rank);
     infer_dims d = infer_dims_of(x);
     int64_t size = x->dims[a->dimension], *to = &d.size[a->dimension];
-    if (r && r->rank == x->rank) {
+    if (group == 0) {
+      REQUIRE(f, r && r->rank == x->rank, "c6", "the group size is not known and no result type was given");
       int64_t have = r->dims[a->dimension];
       REQUIRE(f, infer_is_dynamic(size) || infer_is_dynamic(have) || (size == 0 ? have == 0 : have % size == 0), "c6",
               "the result has size %s in dimension %lld; expected a multiple of %s", infer_text_dim(f, have),
               (long long)a->dimension, infer_text_dim(f, size));
       *to = have;
     } else {
-      REQUIRE(f, group > 0, "c6", "the group size is not known and no result type was given");
       REQUIRE(f, infer_is_dynamic(size) || infer_mul(size, group, to), "c6",
               "the result's size does not fit into 62 bits");
     }
@@ -154,21 +154,20 @@ INFER(REDUCE_SCATTER) {
   const hlo_shape *x = infer_in(f, 0), *r = declared_result(f, 0, 1), *e;
   REQUIRE(f, a->dimension >= 0 && a->dimension < x->rank, "c2", "scatter_dimension is %lld; expected one in [0, %d)",
           (long long)a->dimension, x->rank);
-  CHECK(check_groups(f, &a->replica_groups, true, true, &labels));
+  CHECK(check_groups(f, &a->replica_groups, false, true, &labels));
   CHECK(check_channel(f, a->use_global_device_ids, a->channel_id, &a->replica_groups, "c6"));
   CHECK(infer_reducer(f, f->called[0], 1, &x, "c7", &e));
   infer_dims d = infer_dims_of(x);
-  int64_t size = x->dims[a->dimension],
-          group = group_size(f, &a->replica_groups, a->channel_id, a->use_global_device_ids);
+  int64_t size = x->dims[a->dimension], group = group_size(&a->replica_groups, a->channel_id, a->use_global_device_ids);
   int64_t *to = &d.size[a->dimension];
-  if (r && r->rank == x->rank) {
+  if (group == 0) {
+    REQUIRE(f, r && r->rank == x->rank, "c8", "the group size is not known and no result type was given");
     int64_t have = r->dims[a->dimension];
     REQUIRE(f, infer_is_dynamic(size) || infer_is_dynamic(have) || (have > 0 && size % have == 0), "c8",
             "the result has size %s in dimension %lld; expected a divisor of %s", infer_text_dim(f, have),
             (long long)a->dimension, infer_text_dim(f, size));
     *to = have;
   } else {
-    REQUIRE(f, group > 0, "c8", "the group size is not known and no result type was given");
     REQUIRE(f, infer_is_dynamic(size) || size % group == 0, "c1",
             "dimension %lld has size %s; expected a multiple of the group size %lld", (long long)a->dimension,
             infer_text_dim(f, size), (long long)group);
