@@ -37,29 +37,63 @@ START_TEST(cases_verify) {
 }
 END_TEST
 
-// Dimension numbers that the text form cannot express.
-START_TEST(convolution_dimension_numbers) {
+// Dimension numbers that the text form cannot express, for convolution and dynamic_conv.
+static void check_dimension_numbers(const char *op, const char *params, const char *root) {
   static const struct {
-    const char *label;
+    const char *constraint;
     size_t field;
     int64_t value;
   } rows[] = {
-      {"convolution_c13: ", offsetof(hlo_conv_dnums, input_batch), 1},
-      {"convolution_c13: ", offsetof(hlo_conv_dnums, input_feature), 4},
-      {"convolution_c18: ", offsetof(hlo_conv_dnums, kernel_input_feature), 0},
-      {"convolution_c18: ", offsetof(hlo_conv_dnums, kernel_output_feature), -1},
-      {"convolution_c20: ", offsetof(hlo_conv_dnums, output_batch), 3},
-      {"convolution_c20: ", offsetof(hlo_conv_dnums, output_feature), INT64_MAX},
+      {"c13", offsetof(hlo_conv_dnums, input_batch), 1},
+      {"c13", offsetof(hlo_conv_dnums, input_feature), 4},
+      {"c18", offsetof(hlo_conv_dnums, kernel_input_feature), 0},
+      {"c18", offsetof(hlo_conv_dnums, kernel_output_feature), -1},
+      {"c20", offsetof(hlo_conv_dnums, output_batch), 3},
+      {"c20", offsetof(hlo_conv_dnums, output_feature), INT64_MAX},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     arena *a = arena_create();
-    hlo_module *m = case_module(a, "f32[1,4,4,6];f32[2,2,6,8]",
-                                "f32[1,3,3,8] convolution($0, $1), window={size=2x2}, dim_labels=b01f_01io->b01f");
+    hlo_module *m = case_module(a, params, root);
+    char label[40];
+    snprintf(label, sizeof label, "%s_%s: ", op, rows[i].constraint);
     ASSERT_OK(hlo_verify(m, NULL));
     *(int64_t *)((char *)&HLO_ATTRS(m->entry->root, convolution)->dnums + rows[i].field) = rows[i].value;
-    ASSERT_FAILS(hlo_verify(m, NULL), LEMNOS_INVALID_ARGUMENT, rows[i].label);
+    ASSERT_FAILS(hlo_verify(m, NULL), LEMNOS_INVALID_ARGUMENT, label);
     arena_destroy(a);
   }
+}
+
+START_TEST(convolution_dimension_numbers) {
+  check_dimension_numbers("convolution", "f32[1,4,4,6];f32[2,2,6,8]",
+                          "f32[1,3,3,8] convolution($0, $1), window={size=2x2}, dim_labels=b01f_01io->b01f");
+  check_dimension_numbers(
+      "dynamic_conv", "f32[1,4,4,6];f32[2,2,6,8];s64[2,2]",
+      "f32[1,3,3,8] dynamic-convolution($0, $1, $2), window={size=2x2}, dim_labels=b01f_01io->b01f");
+}
+END_TEST
+
+// More attributes that the parser would not let through.
+START_TEST(attributes) {
+  arena *a = arena_create();
+  hlo_module *m = case_module(a, "f32[2]", "s32[2] constant({1, 2})");
+  m->entry->root->shape = hlo_shape_array(m->shapes, HLO_S32, 1, (int64_t[]){3});
+  ASSERT_FAILS(hlo_verify(m, NULL), LEMNOS_INVALID_ARGUMENT, "constant_c1: ");
+  m->entry->root->shape = hlo_shape_array(m->shapes, HLO_S64, 1, (int64_t[]){2});
+  ASSERT_FAILS(hlo_verify(m, NULL), LEMNOS_INVALID_ARGUMENT, "constant_c1: ");
+  m = case_module(a, "s32[];s32[]", "s32[] conditional($0, $1), branch_computations={next}");
+  ASSERT_OK(hlo_verify(m, NULL));
+  m->entry->root->n_called = 0;
+  ASSERT_FAILS(hlo_verify(m, NULL), LEMNOS_INVALID_ARGUMENT, "case_c1: ");
+  m = case_module(a, "f32[4]", "f32[4] collective-permute($0), source_target_pairs={{0,1},{1,0}}");
+  ((int64_t *)HLO_ATTRS(m->entry->root, collective_permute)->source_target_pairs.data)[2] = -1;
+  ASSERT_FAILS(hlo_verify(m, NULL), LEMNOS_INVALID_ARGUMENT, "collective_permute_c4: ");
+  m = case_module(a, "f32[2];token[]", "token[] send($0, $1), channel_id=1, source_target_pairs={{0,1}}");
+  ((int64_t *)HLO_ATTRS(m->entry->root, send_recv)->source_target_pairs.data)[0] = -1;
+  ASSERT_FAILS(hlo_verify(m, NULL), LEMNOS_INVALID_ARGUMENT, "send_c4: ");
+  m = case_module(a, "token[]", "(f32[2], token[]) recv($0), channel_id=1, source_target_pairs={{0,1}}");
+  ((int64_t *)HLO_ATTRS(m->entry->root, send_recv)->source_target_pairs.data)[0] = -1;
+  ASSERT_FAILS(hlo_verify(m, NULL), LEMNOS_INVALID_ARGUMENT, "recv_c4: ");
+  arena_destroy(a);
 }
 END_TEST
 
@@ -285,5 +319,5 @@ START_TEST(reports_all) {
 }
 END_TEST
 
-HARNESS_MAIN("hlo_verify", cases_verify, convolution_dimension_numbers, elementwise_types, structure, calls, limits,
-             reports_all)
+HARNESS_MAIN("hlo_verify", cases_verify, convolution_dimension_numbers, attributes, elementwise_types, structure, calls,
+             limits, reports_all)
