@@ -2,6 +2,7 @@
 // The CPU backend as the registry sees it: opening the LLVM module when it is first needed, memory, and a queue that runs
 // each launch at once on the device's thread pool. Items of a grid are handed out in chunks fixed by the grid and the number
 // of threads' maximum, and are independent, so results do not depend on threads or timing.
+#define _GNU_SOURCE  // dladdr
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
