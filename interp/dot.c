@@ -26,14 +26,19 @@ hlo_dtype interp_math_dtype(interp_math m) {
 }
 
 INTERP_CLONES static void tile_f64(int64_t k, const double *restrict a, const double *restrict b, double *restrict c) {
-  double s[INTERP_MR][INTERP_NR];
-  for (int i = 0; i < INTERP_MR; i++)
-    for (int j = 0; j < INTERP_NR; j++) s[i][j] = c[i * INTERP_NR + j];
-  for (int64_t p = 0; p < k; p++, a += INTERP_MR, b += INTERP_NR)
-    for (int i = 0; i < INTERP_MR; i++)
-      for (int j = 0; j < INTERP_NR; j++) s[i][j] += a[i] * b[j];
-  for (int i = 0; i < INTERP_MR; i++)
-    for (int j = 0; j < INTERP_NR; j++) c[i * INTERP_NR + j] = s[i][j];
+  // Eight vectors that stay in registers; the compiler splits them where they are wider than the machine's.
+  interp_f64x8 s00 = {0}, s01 = {0}, s10 = {0}, s11 = {0}, s20 = {0}, s21 = {0}, s30 = {0}, s31 = {0}, b0, b1;
+  _Static_assert(INTERP_MR == 4 && INTERP_NR == 16, "tile of 4 x 16");
+  for (int64_t p = 0; p < k; p++, a += INTERP_MR, b += INTERP_NR) {
+    memcpy(&b0, b, sizeof b0);
+    memcpy(&b1, b + 8, sizeof b1);
+    s00 += a[0] * b0, s01 += a[0] * b1;
+    s10 += a[1] * b0, s11 += a[1] * b1;
+    s20 += a[2] * b0, s21 += a[2] * b1;
+    s30 += a[3] * b0, s31 += a[3] * b1;
+  }
+  const interp_f64x8 all[8] = {s00, s01, s10, s11, s20, s21, s30, s31};
+  memcpy(c, all, sizeof all);
 }
 
 INTERP_CLONES static void tile_int(int64_t k, const uint64_t *restrict a, const uint64_t *restrict b, uint64_t *restrict c) {

@@ -302,6 +302,9 @@ void interp_dot_tile(interp_math m, int64_t k, const void *a, const void *b, voi
 // Concrete dims of the results of an instruction from its arguments' values.
 LEMNOS_NODISCARD lemnos_status interp_infer_dims(interp_call *c);
 
+// Compiler-specific: a vector of eight f64, and clones of hot loops.
+typedef double interp_f64x8 __attribute__((vector_size(64)));
+
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__)
 #if defined(__clang__)
 #define INTERP_CLONES

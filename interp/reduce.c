@@ -4,7 +4,8 @@
 // reduce folds in row-major order of the reduced dimensions, starting from the init value, for a block of outputs at a
 // time (lanes): the k-th elements of all outputs of the block are gathered, then folded in one typed loop. Few outputs
 // over many elements: the range is cut into a number of consecutive chunks fixed by its size, which are the lanes, and the
-// chunks are then folded in order (the specification leaves the association open; the order stays).
+// chunks are then folded in order (the specification leaves the association open; the order stays, but for commutative
+// operations over contiguous elements, whose lanes are interleaved).
 #include "interp/interp_internal.h"
 
 #define MAX_OPERANDS 32
@@ -116,8 +117,15 @@ static lemnos_status reduce_chunked(const reduce_job *j, int64_t output, char *s
   int64_t base = offset_of(output, j->n_kept, j->kept_dims, j->kept_strides);
   int64_t n = 256, size = j->count / n, rest = j->count - size * n;
   bool linear = j->n_reduced == 1;
+  // Contiguous elements under a commutative operation: lane i may as well take every n-th element.
+  bool across = linear && j->reduced_strides[0] == 1 && f->fn && hlo_op_has(f->op, HLO_TRAIT_C);
   const void *x[MAX_OPERANDS];
-  for (int64_t r = 0; r < size; r++) {
+  for (int64_t r = 0; r < size && across; r++) {
+    x[0] = j->in[0] + (base + r * n) * j->bytes[0];
+    if (r == 0) interp_fold_widen(f, 0, n, x[0], l.acc[0]);
+    else LEMNOS_TRY(interp_fold_step(f, j->cx, l.fold, n, x, (void *const *)l.acc));
+  }
+  for (int64_t r = 0; r < size && !across; r++) {
     for (int64_t k = 0; k < n; k++) {
       int64_t e = k * size + r;
       l.offsets[k] = base + (linear ? e * j->reduced_strides[0] : offset_of(e, j->n_reduced, j->reduced_dims, j->reduced_strides));
