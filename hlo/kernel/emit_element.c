@@ -138,9 +138,12 @@ static kernel_value *shuffle2(emit_ctx *c, kernel_value *x, kernel_value *y, int
   return &s->results[0];
 }
 
+// Lanes of complex values that are moved as one vector of both parts.
+static int pair_limit(const emit_ctx *c) { return c->t->cls == HLO_TARGET_CPU ? 32 : 2; }
+
 emit_value emit_load(emit_ctx *c, kernel_mem m, hlo_dtype t, emit_coord at, int lanes) {
   if (!hlo_dtype_is_complex(t)) return (emit_value){load_part(c, m, at, lanes), NULL};
-  bool pairs = !at.vec && at.stride == 1 && lanes > 1 && lanes <= 32;
+  bool pairs = !at.vec && at.stride == 1 && lanes > 1 && lanes <= pair_limit(c);
   at = emit_coord_scale(c, at, 2);
   if (pairs) {
     mark(c, m, false);
@@ -168,7 +171,7 @@ void emit_store(emit_ctx *c, kernel_mem m, hlo_dtype t, emit_coord at, int lanes
     store_part(c, m, at, lanes, v.re);
     return;
   }
-  bool pairs = !at.vec && at.stride == 1 && lanes > 1 && lanes <= 32;
+  bool pairs = !at.vec && at.stride == 1 && lanes > 1 && lanes <= pair_limit(c);
   at = emit_coord_scale(c, at, 2);
   if (pairs) {
     mark(c, m, true);

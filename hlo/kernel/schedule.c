@@ -70,21 +70,23 @@ kernel_scalar emit_index_type(const emit_ctx *c) {
   return most < INT64_C(0x7fff0000) ? KERNEL_I32 : KERNEL_I64;
 }
 
-static void widest(const hlo_shape *s, int *bytes) {
+static void widest(const hlo_shape *s, int *bytes, bool *complex) {
   for (int l = 0; l < hlo_shape_leaves(s); l++) {
     const hlo_shape *leaf = hlo_shape_leaf(s, l);
     if (!hlo_shape_is_array(leaf) || leaf->rank == 0) continue;
     int n = kernel_scalar_table[emit_compute_scalar(leaf->dtype)].bytes;
     if (n > *bytes) *bytes = n;
+    *complex |= hlo_dtype_is_complex(leaf->dtype);
   }
 }
 
 int emit_vector_lanes(const emit_ctx *c) {
   int bytes = 1;
-  widest(c->instr->shape, &bytes);
-  for (int o = 0; o < c->instr->n_operands; o++) widest(c->instr->operands[o]->shape, &bytes);
-  if (c->fused) HLO_FOR_EACH(i, c->fused) widest(i->shape, &bytes);
-  int lanes = c->t->vector_bytes / bytes, limit = c->t->cls == HLO_TARGET_CPU ? 64 : 4;
+  bool complex = false;
+  widest(c->instr->shape, &bytes, &complex);
+  for (int o = 0; o < c->instr->n_operands; o++) widest(c->instr->operands[o]->shape, &bytes, &complex);
+  if (c->fused) HLO_FOR_EACH(i, c->fused) widest(i->shape, &bytes, &complex);
+  int lanes = c->t->vector_bytes / bytes, limit = c->t->cls == HLO_TARGET_CPU ? complex ? 32 : 64 : complex ? 2 : 4;
   if (lanes > limit) lanes = limit;
   return lanes < 1 ? 1 : lanes;
 }

@@ -222,6 +222,25 @@ static void access_memory(machine *m, const kernel_instr *i) {
   }
 }
 
+static void atomic(machine *m, const kernel_instr *i) {
+  kernel_scalar s;
+  int64_t n, at = m->values[i->operands[0]->id]->i;
+  void *data = memory(m, i->mem, &s, &n);
+  if (at < 0 || at >= n) {
+    m->error = failure("atomic access to element %lld of %lld", (long long)at, (long long)n);
+    return;
+  }
+  lane old = from_bytes(s, data, at), x = *m->values[i->operands[1]->id], now = old;
+  switch (i->op) {
+    case KERNEL_OP_ATOMIC_ADD: now.i = wrap(i->results[0].type, old.i + x.i); break;
+    case KERNEL_OP_ATOMIC_MIN_S: now.i = old.i < x.i ? old.i : x.i; break;
+    case KERNEL_OP_ATOMIC_MAX_S: now.i = old.i > x.i ? old.i : x.i; break;
+    default: if (old.i == x.i) now = *m->values[i->operands[2]->id];
+  }
+  to_bytes(s, data, at, now);
+  *result(m, &i->results[0]) = old;
+}
+
 static void bitcast(machine *m, const kernel_instr *i) {
   kernel_type from = i->operands[0]->type, to = i->results[0].type;
   uint8_t bytes[1024];
@@ -398,7 +417,7 @@ static void run_instr(machine *m, const kernel_instr *i) {
     case KERNEL_CLASS_VEC: vector(m, i); return;
     case KERNEL_CLASS_MEM:
       if (i->op == KERNEL_OP_LOAD || i->op == KERNEL_OP_STORE) access_memory(m, i);
-      else m->error = "atomic operation";
+      else atomic(m, i);
       return;
     case KERNEL_CLASS_CTRL:
       if (i->op != KERNEL_OP_YIELD) control(m, i);
