@@ -399,8 +399,8 @@ static lemnos_status compile_einsum(interp_compiler *c, interp_insn *in) {
 
 // --- ragged dot -------------------------------------------------------------------------------------------------------------------
 
-// lhs [m,k] (or with batch dims), rhs [g,k,n], group sizes [g]: rows of lhs are split into consecutive groups, each
-// multiplied with its own rhs. Only this mode (ragged non-contracting dimension) without batch dimensions.
+// lhs [m,..,k], rhs [g,k,n], group sizes [g]: rows of lhs are split into consecutive groups, each multiplied with its own
+// rhs. Other forms: ragged.c.
 static lemnos_status run_ragged_dot(interp_call *c) {
   const hlo_attrs_ragged_dot *a = HLO_ATTRS(c->in->src, ragged_dot);
   const interp_array *lhs = interp_arg(c, 0), *rhs = interp_arg(c, 1), *sizes = interp_arg(c, 2);
@@ -444,10 +444,10 @@ lemnos_status interp_compile_dot(interp_compiler *c, interp_insn *in) {
     case HLO_OP_UNARY_EINSUM: return compile_einsum(c, in);
     case HLO_OP_RAGGED_DOT: {
       const hlo_attrs_ragged_dot *a = HLO_ATTRS(in->src, ragged_dot);
-      if (a->dnums.lhs_batch.n || a->lhs_ragged_dimensions.n != 1 || a->lhs_ragged_dimensions.data[0] != 0 ||
-          a->rhs_group_dimensions.n != 1 || hlo_i64s_contains(a->dnums.lhs_contracting, 0))
-        return interp_refuse(in->src, "only the mode with a leading ragged non-contracting dimension");
-      in->fn = run_ragged_dot;
+      bool simple = !a->dnums.lhs_batch.n && a->lhs_ragged_dimensions.data[0] == 0 && a->rhs_group_dimensions.n == 1 &&
+                    !hlo_i64s_contains(a->dnums.lhs_contracting, 0);
+      if (in->flags & INTERP_DYNAMIC) return interp_refuse(in->src, "dynamic shapes");
+      in->fn = simple ? run_ragged_dot : interp_run_ragged_dot;
       return LEMNOS_SUCCESS;
     }
     default: return interp_refuse(in->src, "operation is not supported");

@@ -4,7 +4,9 @@
 //
 // It takes modules as imported (CHLO ops, calls, composites, dynamic shapes included), never needs the optimizer, and
 // shares nothing with the kernel path but hlo/. Numerics: hlo/eval.h and docs/numerics.md; dot and convolution of f32 and
-// narrower accumulate in f64 in ascending order of the contracted index, so results depend on nothing but the inputs.
+// narrower accumulate in f64 in ascending order of the contracted index, so results depend on nothing but the inputs. Sums
+// of at most 16 terms of f32 or c64, and folds of at most 16 terms, are rounded to the element type after every step, as
+// the specification's formulas read.
 #ifndef INTERP_INTERP_H
 #define INTERP_INTERP_H
 

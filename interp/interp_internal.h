@@ -297,6 +297,8 @@ hlo_dtype interp_math_dtype(interp_math m);
 // c[MR][NR] = sum over k (ascending) of a[k][MR] * b[k][NR]
 void interp_dot_tile(interp_math m, int64_t k, const void *a, const void *b, void *c);
 
+lemnos_status interp_run_ragged_dot(interp_call *c);  // ragged.c
+
 // --- dynamic.c --------------------------------------------------------------------------------------------------------
 
 // Concrete dims of the results of an instruction from its arguments' values.
