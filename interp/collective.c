@@ -33,7 +33,7 @@ static lemnos_status compile_groups(interp_compiler *c, interp_insn *in, const h
   if (g && g->rows == 0 && (c->module->n_replicas > 1 || c->module->n_partitions > 1))
     return interp_refuse(in->src, "more than one participant");
   for (int k = 0; k < in->n_results; k++)
-    if (k >= in->n_args || in->result_types[k].dtype != in->arg_types[k].dtype || in->result_types[k].rank != in->arg_types[k].rank)
+    if (k >= in->n_args || !interp_same_type(&in->result_types[k], &in->arg_types[k]))
       return interp_refuse(in->src, "a result that is not its operand");
   in->flags |= INTERP_SELF_ALLOC;
   in->fn = run_identity;

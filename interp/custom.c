@@ -4,16 +4,27 @@
 #include "interp/interp_internal.h"
 
 static lemnos_status run_identity(interp_call *c) {
-  for (int k = 0; k < c->in->n_results; k++) {
-    if (k >= c->in->n_args) return interp_error(c, LEMNOS_INVALID_ARGUMENT, "more results than operands");
-    interp_take_arg(c, k, interp_result_value(c, k));
-  }
+  for (int k = 0; k < c->in->n_results; k++) interp_take_arg(c, k, interp_result_value(c, k));
+  return LEMNOS_SUCCESS;
+}
+
+static lemnos_status compile_identity(interp_compiler *c, interp_insn *in) {
+  for (int k = 0; k < in->n_results; k++)
+    if (k >= in->n_args || !interp_same_type(&in->result_types[k], &in->arg_types[k]))
+      return interp_refuse(in->src, "a result that is not its operand");
   return LEMNOS_SUCCESS;
 }
 
 static lemnos_status run_nothing(interp_call *c) { return LEMNOS_SUCCESS; }
 
 // shape_assertion(pred, values...): fails unless the predicate holds; {k} in the message stands for a value.
+static lemnos_status compile_shape_assertion(interp_compiler *c, interp_insn *in) {
+  bool ok = in->n_args >= 1 && in->arg_types[0].dtype == HLO_PRED && in->arg_types[0].is_static && in->arg_types[0].n == 1;
+  for (int k = 1; ok && k < in->n_args; k++)
+    ok = hlo_dtype_is_integer(in->arg_types[k].dtype) && in->arg_types[k].is_static && in->arg_types[k].n == 1;
+  return ok && in->n_results == 0 ? LEMNOS_SUCCESS : interp_refuse(in->src, "this form of shape_assertion");
+}
+
 static lemnos_status run_shape_assertion(interp_call *c) {
   const interp_array *pred = interp_arg(c, 0);
   if (*(const uint8_t *)pred->data) return LEMNOS_SUCCESS;
@@ -84,8 +95,24 @@ static lemnos_status run_approx_top_k(interp_call *c) {
 
 static lemnos_status compile_approx_top_k(interp_compiler *c, interp_insn *in) {
   interp_region *r;
-  if (in->src->n_called != 1 || in->n_args != 2 * in->n_results || in->n_results > 8 || in->arg_types[0].rank == 0)
-    return interp_refuse(in->src, "this form of ApproxTopK");
+  const hlo_instr *i = in->src;
+  int n = in->n_results;
+  bool ok = i->n_called == 1 && in->n_args == 2 * n && n >= 1 && n <= 8 && in->arg_types[0].rank > 0 && !(in->flags & INTERP_DYNAMIC) &&
+            i->called[0]->n_params == 2 * n && i->called[0]->root->shape->dtype == HLO_PRED;
+  int shrunk = 0;
+  for (int d = 0; ok && d < in->arg_types[0].rank; d++) {
+    int64_t from = in->arg_types[0].dims[d], to = in->result_types[0].rank == in->arg_types[0].rank ? in->result_types[0].dims[d] : -1;
+    ok = from >= 0 && to >= 0 && to <= from;
+    shrunk += from != to;
+  }
+  for (int k = 0; ok && k < n; k++) {
+    hlo_dtype t = in->arg_types[k].dtype;
+    ok = interp_same_type(&in->arg_types[k], &(interp_type){.dtype = t, .rank = in->arg_types[0].rank, .dims = in->arg_types[0].dims}) &&
+         interp_same_type(&in->result_types[k], &(interp_type){.dtype = t, .rank = in->result_types[0].rank, .dims = in->result_types[0].dims});
+    for (int p = 2 * k; ok && p < 2 * k + 2; p++)
+      ok = i->called[0]->params[p]->shape->dtype == t && i->called[0]->params[p]->shape->rank == 0;
+  }
+  if (!ok || shrunk > 1) return interp_refuse(i, "this form of ApproxTopK");
   LEMNOS_TRY(interp_region_compile(c, in->src->called[0], &r));
   in->aux = r;
   return LEMNOS_SUCCESS;
@@ -97,14 +124,14 @@ static const struct target {
   lemnos_status (*compile)(interp_compiler *c, interp_insn *in);
   uint32_t flags;
 } targets[] = {
-    {"Sharding", run_identity, NULL, INTERP_SELF_ALLOC},
-    {"SPMDFullToShardShape", run_identity, NULL, INTERP_SELF_ALLOC},
-    {"SPMDShardToFullShape", run_identity, NULL, INTERP_SELF_ALLOC},
-    {"LayoutConstraint", run_identity, NULL, INTERP_SELF_ALLOC},
-    {"annotate_device_placement", run_identity, NULL, INTERP_SELF_ALLOC},
-    {"stablehlo.optimization_barrier", run_identity, NULL, INTERP_SELF_ALLOC},
+    {"Sharding", run_identity, compile_identity, INTERP_SELF_ALLOC},
+    {"SPMDFullToShardShape", run_identity, compile_identity, INTERP_SELF_ALLOC},
+    {"SPMDShardToFullShape", run_identity, compile_identity, INTERP_SELF_ALLOC},
+    {"LayoutConstraint", run_identity, compile_identity, INTERP_SELF_ALLOC},
+    {"annotate_device_placement", run_identity, compile_identity, INTERP_SELF_ALLOC},
+    {"stablehlo.optimization_barrier", run_identity, compile_identity, INTERP_SELF_ALLOC},
     {"dce_sink", run_nothing, NULL, 0},
-    {"shape_assertion", run_shape_assertion, NULL, 0},
+    {"shape_assertion", run_shape_assertion, compile_shape_assertion, 0},
     {"ApproxTopK", run_approx_top_k, compile_approx_top_k, 0},
     {"Qr", interp_run_qr, interp_compile_qr, 0},
     {"ProductOfElementaryHouseholderReflectors", interp_run_householder, interp_compile_qr, 0},
@@ -142,6 +169,7 @@ lemnos_status interp_compile_custom(interp_compiler *c, interp_insn *in) {
     in->fn = targets[k].fn;
     return LEMNOS_SUCCESS;
   }
+  if (interp_compile_lapack(c, in)) return LEMNOS_SUCCESS;
   if (in->flags & INTERP_DYNAMIC) return interp_refuse(in->src, "custom call with results of unknown size");
   return LEMNOS_SUCCESS;
 }

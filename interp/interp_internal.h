@@ -134,6 +134,9 @@ LEMNOS_NODISCARD lemnos_status interp_error(const interp_call *c, lemnos_status_
 void interp_insn_set_subs(interp_compiler *c, interp_insn *in, int n, const interp_code *const *subs);
 interp_type interp_type_of(interp_compiler *c, const hlo_shape *leaf);
 
+// Same element type and the same dims (HLO_DYNAMIC equals itself only).
+bool interp_same_type(const interp_type *a, const interp_type *b);
+
 // One per family; sets in->fn (and aux, subs, flags, in_place).
 typedef lemnos_status (*interp_family_compile)(interp_compiler *c, interp_insn *in);
 lemnos_status interp_compile_elementwise(interp_compiler *c, interp_insn *in);
@@ -160,6 +163,8 @@ lemnos_status interp_compile_qr(interp_compiler *c, interp_insn *in);
 lemnos_status interp_run_qr(interp_call *c);
 lemnos_status interp_run_householder(interp_call *c);
 lemnos_status interp_run_eigh(interp_call *c);
+// lapack.c: true if the target is one of JAX's lapack_*_ffi that is supported; then fn is set.
+bool interp_compile_lapack(interp_compiler *c, interp_insn *in);
 // quant.c: true if the instruction computes on quantized values and so must be wrapped; then compiles it.
 bool interp_needs_quant_wrap(const interp_insn *in);
 lemnos_status interp_compile_quant_wrap(interp_compiler *c, interp_insn *in);

@@ -3,45 +3,7 @@
 // on complex f64 matrices, whatever the element type, and rounded once.
 #include <math.h>
 
-#include "interp/interp_internal.h"
-
-typedef struct cplx {
-  double re, im;
-} cplx;
-
-static cplx c_mul(cplx a, cplx b) { return (cplx){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
-static cplx c_sub(cplx a, cplx b) { return (cplx){a.re - b.re, a.im - b.im}; }
-static cplx c_add(cplx a, cplx b) { return (cplx){a.re + b.re, a.im + b.im}; }
-static cplx c_conj(cplx a) { return (cplx){a.re, -a.im}; }
-static cplx c_scale(cplx a, double s) { return (cplx){a.re * s, a.im * s}; }
-static double c_norm2(cplx a) { return a.re * a.re + a.im * a.im; }
-
-static cplx c_div(cplx a, cplx b) {
-  if (b.im == 0) return (cplx){a.re / b.re, a.im / b.re};
-  if (fabs(b.re) >= fabs(b.im)) {
-    double r = b.im / b.re, d = b.re + b.im * r;
-    return (cplx){(a.re + a.im * r) / d, (a.im - a.re * r) / d};
-  }
-  double r = b.re / b.im, d = b.re * r + b.im;
-  return (cplx){(a.re * r + a.im) / d, (a.im * r - a.re) / d};
-}
-
-static cplx *load(interp_call *c, const interp_array *a) {
-  interp_cvt v;
-  int64_t n = interp_count(a);
-  cplx *x = interp_scratch(c->cx, (size_t)n * sizeof *x + 16);
-  if (x && interp_cvt_init(&v, a->dtype, HLO_C128)) interp_cvt_run(&v, n, a->data, x);
-  return x;
-}
-
-static void store(const interp_array *out, int64_t at, int64_t n, cplx *x) {
-  interp_cvt v;
-  bool complex = hlo_dtype_is_complex(out->dtype);
-  if (!complex)
-    for (int64_t k = 0; k < n; k++) ((double *)x)[k] = x[k].re;
-  if (interp_cvt_init(&v, complex ? HLO_C128 : HLO_F64, out->dtype))
-    interp_cvt_run(&v, n, x, (char *)out->data + at * hlo_dtype_bytes(out->dtype));
-}
+#include "interp/linalg_internal.h"
 
 // Lower factor of the Hermitian a (lower triangle read), in place; the rest becomes zero.
 static void cholesky(int64_t n, cplx *a) {
@@ -68,9 +30,8 @@ static void conj_transpose(int64_t n, cplx *a) {
     }
 }
 
-static lemnos_status run_cholesky(interp_call *c) {
+lemnos_status interp_cholesky(interp_call *c, bool lower) {
   const interp_array *in = interp_arg(c, 0);
-  bool lower = HLO_ATTRS(c->in->src, cholesky)->lower;
   int64_t n = in->dims[in->rank - 1], size = n * n, batches = size ? interp_count(in) / size : 0;
   cplx *x = load(c, in);
   if (!x) return interp_scratch_failed(c, 0);
@@ -85,6 +46,8 @@ static lemnos_status run_cholesky(interp_call *c) {
   return LEMNOS_SUCCESS;
 }
 
+static lemnos_status run_cholesky(interp_call *c) { return interp_cholesky(c, HLO_ATTRS(c->in->src, cholesky)->lower); }
+
 // Solves e x = b in place for x [n][m]; e is triangular as said.
 static void substitute(int64_t n, int64_t m, const cplx *e, bool lower, bool unit, cplx *x) {
   for (int64_t t = 0; t < n; t++) {
@@ -98,8 +61,7 @@ static void substitute(int64_t n, int64_t m, const cplx *e, bool lower, bool uni
   }
 }
 
-static lemnos_status run_triangular_solve(interp_call *c) {
-  const hlo_attrs_triangular_solve *at = HLO_ATTRS(c->in->src, triangular_solve);
+lemnos_status interp_triangular_solve(interp_call *c, const hlo_attrs_triangular_solve *at) {
   const interp_array *a = interp_arg(c, 0), *b = interp_arg(c, 1);
   int64_t n = a->dims[a->rank - 1], rows = b->dims[b->rank - 2], cols = b->dims[b->rank - 1];
   int64_t m = at->left_side ? cols : rows, batches = n ? interp_count(a) / (n * n) : 0;
@@ -130,6 +92,10 @@ static lemnos_status run_triangular_solve(interp_call *c) {
     store(interp_result(c, 0), q * n * m, n * m, r);
   }
   return LEMNOS_SUCCESS;
+}
+
+static lemnos_status run_triangular_solve(interp_call *c) {
+  return interp_triangular_solve(c, HLO_ATTRS(c->in->src, triangular_solve));
 }
 
 // --- custom calls -------------------------------------------------------------------------------------------------------------
@@ -257,10 +223,17 @@ lemnos_status interp_run_eigh(interp_call *c) {
 }
 
 lemnos_status interp_compile_qr(interp_compiler *c, interp_insn *in) {
-  bool householder = in->n_args == 2;
-  if ((in->n_args != 1 && !householder) || in->n_results != (householder ? 1 : 2) || in->arg_types[0].rank < 2 || (in->flags & INTERP_DYNAMIC))
-    return interp_refuse(in->src, "this form of the custom call");
-  return LEMNOS_SUCCESS;
+  bool householder = in->n_args == 2, eigh = strv_eq(HLO_ATTRS(in->src, custom_call)->target, STRV("Eigh"));
+  const interp_type *a = &in->arg_types[0], *r = in->result_types;
+  bool ok = (in->n_args == 1 || householder) && in->n_results == (householder ? 1 : 2) && a->rank >= 2 && !(in->flags & INTERP_DYNAMIC);
+  ok = ok && a->is_static && interp_same_type(a, &r[0]);
+  if (ok) {
+    int64_t m = a->dims[a->rank - 2], n = a->dims[a->rank - 1], k = m < n ? m : n, batches = k > 0 ? a->n / (m * n) : 0;
+    const interp_type *v = householder ? &in->arg_types[1] : &r[1];
+    ok = v->is_static && v->rank == a->rank - 1 && v->n == batches * v->dims[v->rank - 1] && v->dims[v->rank - 1] <= k;
+    ok = ok && (householder ? m >= n : v->dims[v->rank - 1] == k) && (!eigh || m == n);
+  }
+  return ok ? LEMNOS_SUCCESS : interp_refuse(in->src, "this form of the custom call");
 }
 
 lemnos_status interp_compile_linalg(interp_compiler *c, interp_insn *in) {

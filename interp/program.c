@@ -51,6 +51,13 @@ void interp_insn_set_subs(interp_compiler *c, interp_insn *in, int n, const inte
   in->subs = arena_copy(c->a, subs, sizeof *subs * (size_t)n);
 }
 
+bool interp_same_type(const interp_type *a, const interp_type *b) {
+  if (a->dtype != b->dtype || a->rank != b->rank) return false;
+  for (int d = 0; d < a->rank; d++)
+    if (a->dims[d] != b->dims[d]) return false;
+  return true;
+}
+
 // --- values and liveness ------------------------------------------------------------------------------------------------
 
 typedef struct leaves {
