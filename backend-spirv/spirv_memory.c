@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loads, stores and atomics.
+//
+// A bound parameter is seen through one variable for each width it is accessed by (1, 2, 4 lanes), all of the same binding and
+// declared Aliased; an addressed one through pointers cast from the pushed pointer. Drivers make wide loads of accesses whose type
+// is wide, so an access of N lanes known to be aligned to N elements goes through the view of N lanes; others go lane by lane.
+// Arrays are variables of vectors of kernel_array.lanes elements; their components can be addressed one by one.
+//
+// Masks: a masked-off lane loads element 0 instead, which always exists, and selects 0 afterwards; a store of it is branched over.
+#include "backend-spirv/spirv_emit_internal.h"
+
+static int log2_of(int x) {
+  int n = 0;
+  while ((1 << n) < x) n++;
+  return n;
+}
+
+static kernel_scalar mem_scalar(const spirv_emitter *e, kernel_mem m) {
+  return m.space == KERNEL_PARAM ? e->k->params[m.index].elem : e->k->arrays.data[m.index].elem;
+}
+
+// --- views of parameters -----------------------------------------------------------------------------------------------------
+
+static spirv_id view_elem(spirv_emitter *e, kernel_scalar s, int lanes) {
+  return spirv_type_vector(&e->w, spirv_emit_scalar_type(e, s), lanes);
+}
+
+static void storage_capability(spirv_emitter *e, int bytes) {
+  if (bytes == 1) {
+    spirv_writer_capability(&e->w, SpvCapabilityStorageBuffer8BitAccess);
+    spirv_writer_extension(&e->w, "SPV_KHR_8bit_storage");
+  } else if (bytes == 2) {
+    spirv_writer_capability(&e->w, SpvCapabilityStorageBuffer16BitAccess);
+  }
+}
+
+static spirv_id bound_view(spirv_emitter *e, int p, int lanes) {
+  const kernel_param *q = &e->k->params[p];
+  int bytes = kernel_scalar_table[q->elem].bytes;
+  storage_capability(e, bytes);
+  spirv_id type = spirv_type_buffer(&e->w, view_elem(e, q->elem, lanes), (uint32_t)(bytes * lanes));
+  spirv_id v = spirv_variable(&e->w, SpvStorageClassStorageBuffer, type);
+  uint32_t set = 0, binding = (uint32_t)e->info->params[p].binding;
+  spirv_writer_decorate(&e->w, v, SpvDecorationDescriptorSet, 1, &set);
+  spirv_writer_decorate(&e->w, v, SpvDecorationBinding, 1, &binding);
+  spirv_writer_decorate(&e->w, v, SpvDecorationAliased, 0, NULL);
+  if (q->readonly) spirv_writer_decorate(&e->w, v, SpvDecorationNonWritable, 0, NULL);
+  return v;
+}
+
+static spirv_id push_pointer(spirv_emitter *e, int p, spirv_id member_type) {
+  spirv_id type = spirv_type_pointer(&e->w, SpvStorageClassPushConstant, member_type);
+  uint32_t chain[] = {e->push, e->push_members[p]};
+  return spirv_op(&e->w, SpvOpAccessChain, type, 2, chain);
+}
+
+// The pushed pointer is loaded where it is used: its block need not dominate the next use.
+static spirv_id addressed_view(spirv_emitter *e, int p, int lanes) {
+  const kernel_param *q = &e->k->params[p];
+  int bytes = kernel_scalar_table[q->elem].bytes;
+  storage_capability(e, bytes);
+  uint32_t chain = push_pointer(e, p, e->push_types[p]);
+  spirv_id pointer = spirv_op(&e->w, SpvOpLoad, e->push_types[p], 1, &chain);
+  if (lanes == 1) return pointer;
+  spirv_id type = spirv_type_buffer(&e->w, view_elem(e, q->elem, lanes), (uint32_t)(bytes * lanes));
+  return spirv_op(&e->w, SpvOpBitcast, spirv_type_pointer(&e->w, SpvStorageClassPhysicalStorageBuffer, type), 1, &pointer);
+}
+
+static spirv_id param_view(spirv_emitter *e, int p, int lanes) {
+  if (e->info->params[p].addressed) return addressed_view(e, p, lanes);
+  spirv_id *view = &e->params[p].views[log2_of(lanes)];
+  if (!*view) *view = bound_view(e, p, lanes);
+  return *view;
+}
+
+// --- pointers ------------------------------------------------------------------------------------------------------------------
+
+typedef struct place {
+  spirv_id pointer;
+  spirv_id type;       // of the element pointed to
+  uint32_t aligned;    // bytes, for physical storage; 0: not said
+} place;
+
+static spirv_id shifted(spirv_emitter *e, kernel_type t, spirv_id index, int lanes) {
+  if (lanes == 1) return index;
+  return spirv_u2(e, SpvOpShiftRightLogical, t, index, spirv_emit_int(e, t, log2_of(lanes)));
+}
+
+// `lanes` consecutive elements from `index` (of scalar type t), which is a multiple of lanes.
+static place param_place(spirv_emitter *e, int p, kernel_type t, spirv_id index, int lanes) {
+  const kernel_param *q = &e->k->params[p];
+  bool addressed = e->info->params[p].addressed;
+  if (e->params[p].offset) {
+    spirv_id offset = e->params[p].offset;
+    if (t.scalar != e->k->index) offset = spirv_u1(e, t.scalar == KERNEL_I64 ? SpvOpUConvert : SpvOpSConvert, t, offset);
+    index = spirv_u2(e, SpvOpIAdd, t, index, offset);
+  }
+  place r = {.type = view_elem(e, q->elem, lanes)};
+  SpvStorageClass c = addressed ? SpvStorageClassPhysicalStorageBuffer : SpvStorageClassStorageBuffer;
+  if (addressed) r.aligned = (uint32_t)(kernel_scalar_table[q->elem].bytes * lanes);
+  uint32_t chain[] = {param_view(e, p, lanes), spirv_const_u32(&e->w, 0), shifted(e, t, index, lanes)};
+  r.pointer = spirv_op(&e->w, SpvOpAccessChain, spirv_type_pointer(&e->w, c, r.type), 3, chain);
+  return r;
+}
+
+static place array_place(spirv_emitter *e, int a, kernel_type t, spirv_id index, int lanes) {
+  const kernel_array *q = &e->k->arrays.data[a];
+  SpvStorageClass c = q->space == KERNEL_SHARED ? SpvStorageClassWorkgroup : SpvStorageClassFunction;
+  place r = {.type = view_elem(e, q->elem, lanes)};
+  uint32_t chain[3] = {e->arrays[a], shifted(e, t, index, q->lanes)};
+  int n = 2;
+  if (q->lanes > lanes) chain[n++] = spirv_u2(e, SpvOpBitwiseAnd, t, index, spirv_emit_int(e, t, q->lanes - 1));
+  r.pointer = spirv_op(&e->w, SpvOpAccessChain, spirv_type_pointer(&e->w, c, r.type), n, chain);
+  return r;
+}
+
+static place place_of(spirv_emitter *e, kernel_mem m, kernel_type t, spirv_id index, int lanes) {
+  return m.space == KERNEL_PARAM ? param_place(e, m.index, t, index, lanes) : array_place(e, m.index, t, index, lanes);
+}
+
+static spirv_id load_place(spirv_emitter *e, place p) {
+  uint32_t words[] = {p.pointer, SpvMemoryAccessAlignedMask, p.aligned};
+  return spirv_op(&e->w, SpvOpLoad, p.type, p.aligned ? 3 : 1, words);
+}
+
+static void store_place(spirv_emitter *e, place p, spirv_id value) {
+  uint32_t words[] = {p.pointer, value, SpvMemoryAccessAlignedMask, p.aligned};
+  spirv_op_void(&e->w, SpvOpStore, p.aligned ? 4 : 2, words);
+}
+
+// Widest access that mem, alignment and lanes allow for consecutive elements.
+static int access_lanes(const spirv_emitter *e, const kernel_instr *i, int lanes) {
+  int n = lanes > 4 ? 4 : lanes;
+  while (n > i->align) n /= 2;
+  if (i->mem.space != KERNEL_PARAM) return n >= e->k->arrays.data[i->mem.index].lanes && n > 1 ? e->k->arrays.data[i->mem.index].lanes : 1;
+  // Views of n lanes start at the binding's address: it has to be aligned to n elements, too.
+  int bytes = kernel_scalar_table[e->k->params[i->mem.index].elem].bytes;
+  int base = e->info->params[i->mem.index].addressed ? e->k->params[i->mem.index].align : 16;
+  while (n > 1 && base % (n * bytes)) n /= 2;
+  return n;
+}
+
+// --- handlers ---------------------------------------------------------------------------------------------------------------------
+
+static kernel_type scalar_type(kernel_scalar s) { return kernel_type_make(s, 1); }
+
+static spirv_id index_of_lane(spirv_emitter *e, const kernel_value *index, int lane) {
+  kernel_type t = index->type;
+  if (t.lanes > 1) return spirv_extract(e, t, spirv_value(e, index), lane);
+  if (lane == 0) return spirv_value(e, index);
+  return spirv_u2(e, SpvOpIAdd, t, spirv_value(e, index), spirv_emit_int(e, t, lane));
+}
+
+static spirv_id load_lane(spirv_emitter *e, const kernel_instr *i, int lane) {
+  kernel_type t = spirv_scalar_of(i->operands[0]->type), elem = scalar_type(mem_scalar(e, i->mem));
+  spirv_id at = index_of_lane(e, i->operands[0], lane);
+  if (i->n_operands == 1) return load_place(e, place_of(e, i->mem, t, at, 1));
+  spirv_id on = spirv_extract(e, i->operands[1]->type, spirv_value(e, i->operands[1]), lane);
+  at = spirv_select(e, t, on, at, spirv_emit_int(e, t, 0));
+  spirv_id v = load_place(e, place_of(e, i->mem, t, at, 1));
+  return spirv_select(e, elem, on, v, spirv_is_float(elem) ? spirv_emit_float(e, elem, 0) : spirv_emit_int(e, elem, 0));
+}
+
+void spirv_emit_load(spirv_emitter *e, const kernel_instr *i) {
+  kernel_type type = i->results[0].type, t = i->operands[0]->type;
+  spirv_id parts[16];
+  if (type.lanes > 16) return spirv_emit_fail(e, "no SPIR-V for a load of %d lanes", type.lanes);
+  int n = t.lanes == 1 && i->n_operands == 1 ? access_lanes(e, i, type.lanes) : 1;
+  if (n == 1) {
+    for (int l = 0; l < type.lanes; l++) parts[l] = load_lane(e, i, l);
+    return spirv_define(e, &i->results[0], spirv_gather(e, type, parts));
+  }
+  kernel_type chunk = kernel_type_make((kernel_scalar)type.scalar, n);
+  for (int l = 0; l < type.lanes; l += n) {
+    spirv_id v = load_place(e, place_of(e, i->mem, t, index_of_lane(e, i->operands[0], l), n));
+    if (n == type.lanes) return spirv_define(e, &i->results[0], v);
+    for (int c = 0; c < n; c++) parts[l + c] = spirv_extract(e, chunk, v, c);
+  }
+  spirv_define(e, &i->results[0], spirv_gather(e, type, parts));
+}
+
+static void store_lane(spirv_emitter *e, const kernel_instr *i, int lane) {
+  const kernel_value *value = i->operands[1];
+  kernel_type t = spirv_scalar_of(i->operands[0]->type);
+  spirv_id v = spirv_extract(e, value->type, spirv_value(e, value), lane);
+  if (i->n_operands == 2) return store_place(e, place_of(e, i->mem, t, index_of_lane(e, i->operands[0], lane), 1), v);
+  spirv_id on = spirv_extract(e, i->operands[2]->type, spirv_value(e, i->operands[2]), lane);
+  spirv_id inside = spirv_writer_id(&e->w), merge = spirv_writer_id(&e->w);
+  uint32_t words[] = {merge, SpvSelectionControlMaskNone};
+  spirv_id at = index_of_lane(e, i->operands[0], lane);
+  spirv_op_void(&e->w, SpvOpSelectionMerge, 2, words);
+  spirv_branch_if(e, on, inside, merge);
+  spirv_begin_block(e, inside);
+  store_place(e, place_of(e, i->mem, t, at, 1), v);
+  spirv_branch(e, merge);
+  spirv_begin_block(e, merge);
+}
+
+void spirv_emit_store(spirv_emitter *e, const kernel_instr *i) {
+  const kernel_value *value = i->operands[1];
+  kernel_type type = value->type, t = i->operands[0]->type;
+  int n = t.lanes == 1 && i->n_operands == 2 ? access_lanes(e, i, type.lanes) : 1;
+  if (n == 1) {
+    for (int l = 0; l < type.lanes; l++) store_lane(e, i, l);
+    return;
+  }
+  kernel_type chunk = kernel_type_make((kernel_scalar)type.scalar, n);
+  for (int l = 0; l < type.lanes; l += n) {
+    spirv_id parts[4], v = spirv_value(e, value);
+    if (n < type.lanes) {
+      for (int c = 0; c < n; c++) parts[c] = spirv_extract(e, type, v, l + c);
+      v = spirv_gather(e, chunk, parts);
+    }
+    store_place(e, place_of(e, i->mem, t, index_of_lane(e, i->operands[0], l), n), v);
+  }
+}
+
+void spirv_emit_atomic(spirv_emitter *e, const kernel_instr *i) {
+  kernel_type type = i->results[0].type;
+  bool shared = i->mem.space == KERNEL_SHARED;
+  if (i->mem.space == KERNEL_PRIVATE || type.lanes > 1 || spirv_is_float(type) || spirv_bits(type) < 32)
+    return spirv_emit_fail(e, "no SPIR-V for %s on %s here", kernel_op_table[i->op].name, kernel_scalar_table[type.scalar].name);
+  if (spirv_bits(type) == 64) {
+    if (!(shared ? e->caps->shared_int64_atomics : e->caps->int64_atomics))
+      return spirv_emit_fail(e, "the device has no 64-bit integer atomics");
+    spirv_writer_capability(&e->w, SpvCapabilityInt64Atomics);
+  }
+  place p = place_of(e, i->mem, i->operands[0]->type, spirv_value(e, i->operands[0]), 1);
+  spirv_id scope = spirv_const_u32(&e->w, shared ? SpvScopeWorkgroup : SpvScopeDevice);
+  spirv_id relaxed = spirv_const_u32(&e->w, SpvMemorySemanticsMaskNone);
+  spirv_id r;
+  if (i->op == KERNEL_OP_ATOMIC_CAS) {
+    uint32_t words[] = {p.pointer, scope, relaxed, relaxed, spirv_value(e, i->operands[2]), spirv_value(e, i->operands[1])};
+    r = spirv_op(&e->w, SpvOpAtomicCompareExchange, p.type, 6, words);
+  } else {
+    SpvOp op = i->op == KERNEL_OP_ATOMIC_ADD     ? SpvOpAtomicIAdd
+               : i->op == KERNEL_OP_ATOMIC_MIN_S ? SpvOpAtomicSMin
+                                                 : SpvOpAtomicSMax;
+    uint32_t words[] = {p.pointer, scope, relaxed, spirv_value(e, i->operands[1])};
+    r = spirv_op(&e->w, op, p.type, 4, words);
+  }
+  spirv_define(e, &i->results[0], r);
+}
