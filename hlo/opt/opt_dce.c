@@ -10,8 +10,10 @@ bool hlo_opt_is_removable(const hlo_instr *i) {
   return !hlo_instr_has_side_effect(i);
 }
 
+static bool is_linked(const hlo_instr *i) { return i->prev || i->next || i->parent->first == i; }
+
 void hlo_opt_remove_dead(hlo_instr *i) {
-  if (!hlo_opt_is_removable(i)) return;
+  if (!is_linked(i) || !hlo_opt_is_removable(i)) return;  // it may have gone already as an operand's operand
   hlo_instr *operands[8], **list = operands;
   int n = i->n_operands;
   if (n > 8) list = heap_alloc(sizeof *list * (size_t)n);

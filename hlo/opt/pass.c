@@ -17,7 +17,7 @@ const int hlo_pass_count = (int)(sizeof hlo_pass_table / sizeof *hlo_pass_table)
 // left out when there is none.
 const char *const hlo_default_pipeline =
     "call-inliner,dce,"
-    "fix(tuple-simplifier,cse,dce),"
+    "fix(tuple-simplifier,algebraic-simplifier,constant-folding,cse,dce),"
     "copy-insertion";
 
 enum { FIX_LIMIT = 16 };
