@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+// lemnos check: self-checking modules.
+//
+// Files are dealt to worker threads; each worker collects a file's lines and counts, and whatever is complete is printed in
+// the order of the command line, so that the output does not depend on timing.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/import.h"
+#include "runtime/cli/cli.h"
+
+typedef struct check_options {
+  const char *device;
+  int64_t jobs;
+  double timeout;
+  bool verbose, quiet, any_arguments;
+} check_options;
+
+typedef struct file_result {
+  strbuf text;
+  int passed, failed, skipped;
+  bool done;
+} file_result;
+
+typedef struct check_state {
+  const check_options *options;
+  const cli_program *program;
+  lemnos_context *context;
+  lemnos_device *device;
+  const cli_strings *files;
+  file_result *results;
+  cli_interrupt *interrupt;
+  atomic_int next;
+  pthread_mutex_t lock;
+  int printed;
+  bool broken_pipe;
+} check_state;
+
+// --- one function ----------------------------------------------------------------------------------------------------------
+
+// "file.mlir (part 3) @name"
+typedef struct place {
+  const char *file;
+  strv entry;
+} place;
+
+static void report(check_state *s, file_result *r, place at, lemnos_status status) {
+  lemnos_status_code code = lemnos_status_get_code(status);
+  const char *word = !status ? "PASS" : code == LEMNOS_UNIMPLEMENTED ? "SKIP" : "FAIL";
+  r->passed += word[0] == 'P';
+  r->skipped += word[0] == 'S';
+  r->failed += word[0] == 'F';
+  bool shown = word[0] == 'F' || s->options->verbose || (word[0] == 'S' && !s->options->quiet);
+  if (shown) {
+    strbuf_printf(&r->text, "%s %s", word, at.file);
+    if (at.entry.len) strbuf_printf(&r->text, " @" STRV_FMT, STRV_ARG(at.entry));
+    if (status) strbuf_printf(&r->text, ": %s", lemnos_status_message(status));
+    strbuf_append_char(&r->text, '\n');
+  }
+  lemnos_status_free(status);
+}
+
+// Values for a main that takes arguments (--any-arguments): dynamic dimensions 8, integer scalars 8, else small numbers.
+static lemnos_status make_up(const hlo_shape *s, interp_array *a) {
+  *a = (interp_array){.dtype = s->dtype, .rank = s->rank};
+  if (s->dtype == HLO_TOKEN) return LEMNOS_SUCCESS;
+  for (int d = 0; d < s->rank; d++) a->dims[d] = s->dims[d] == HLO_DYNAMIC ? (s->bounds && s->bounds[d] > 0 && s->bounds[d] < 8 ? s->bounds[d] : 8) : s->dims[d];
+  LEMNOS_TRY(array_allocate(a));
+  int64_t n = array_elements(a);
+  for (int64_t i = 0; i < n; i++) {
+    if (hlo_dtype_is_integer(s->dtype) || s->dtype == HLO_PRED) hlo_element_set_i64(s->dtype, a->data, i, s->rank ? i % 3 : 8);
+    else hlo_element_set_f64(s->dtype, a->data, i, 0, 0.25 * (double)(i % 17) - 1);
+    if (hlo_dtype_is_complex(s->dtype)) hlo_element_set_f64(s->dtype, a->data, i, 1, 0.5);
+  }
+  return LEMNOS_SUCCESS;
+}
+
+static lemnos_status run_module(check_state *s, lemnos_module *m) {
+  cli_program program = {.timeout = s->options->timeout, .verify_each = s->program->verify_each};
+  cli_session x = {.context = s->context, .device = s->device, .module = m, .n_args = module_param_leaves(m->hlo)};
+  if (x.n_args && !s->options->any_arguments)
+    return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "it takes %d argument%s: not a self-checking function (--any-arguments makes values up)", x.n_args, x.n_args == 1 ? "" : "s");
+  x.args = heap_alloc(sizeof *x.args * (size_t)(x.n_args + 1));
+  lemnos_status status = LEMNOS_SUCCESS;
+  for (int i = 0; !status && i < x.n_args; i++) status = make_up(module_param_leaf(m->hlo, i), &x.args[i]);
+  if (!status) status = session_compile(&x, &program);
+  if (!status) status = session_upload(&x);
+  if (!status) {
+    lemnos_buffer **results = heap_alloc(sizeof *results * (size_t)(x.n_results + 1));
+    status = session_run(&x, &program, true, s->interrupt, results);
+    session_free_results(&x, results);
+    free(results);
+  }
+  for (int i = 0; x.buffers && i < x.n_args; i++) lemnos_buffer_free(x.buffers[i]);
+  free(x.buffers);
+  lemnos_executable_free(x.executable);
+  arrays_free(x.n_args, x.args);
+  return status;
+}
+
+static lemnos_status check_hlo(check_state *s, arena *a, hlo_module *hlo) {
+  lemnos_module m = {.context = s->context, .arena = a, .hlo = hlo};
+  return run_module(s, &m);
+}
+
+static lemnos_status check_entry(check_state *s, const mlir_module *mlir, strv entry) {
+  arena *a = arena_create();
+  diag_sink sink;
+  diag_sink_init(&sink, a);
+  hlo_module *hlo = NULL;
+  lemnos_status status = import_module(mlir, &(import_options){.entry = entry}, a, &sink, &hlo);
+  if (!status) status = check_hlo(s, a, hlo);
+  diag_sink_deinit(&sink);
+  arena_destroy(a);
+  return status;
+}
+
+// --- one module ---------------------------------------------------------------------------------------------------------------
+
+static bool is_hlo_text(strv text) {
+  while (text.len) {
+    strv line;
+    strv_split(text, '\n', &line, &text);
+    line = strv_trim(line);
+    if (line.len && !strv_starts_with(line, STRV("//"))) return strv_starts_with(line, STRV("HloModule"));
+  }
+  return false;
+}
+
+static void check_module(check_state *s, file_result *r, const char *file, strv text) {
+  arena *a = arena_create();
+  diag_sink sink;
+  diag_sink_init(&sink, a);
+  place at = {.file = file};
+  mlir_module *mlir = NULL;
+  strv *entries = NULL;
+  int n = 0;
+  lemnos_status status;
+  if (!mlir_is_bytecode(text.data, text.len) && is_hlo_text(text)) {
+    hlo_module *hlo = NULL;
+    status = import_program(a, strv_from_cstr(file), text.data, text.len, NULL, &sink, &hlo);
+    if (!status) status = check_hlo(s, a, hlo);
+    report(s, r, at, status);
+  } else {
+    if (mlir_is_bytecode(text.data, text.len)) status = mlir_read_bytecode(a, strv_from_cstr(file), text.data, text.len, &sink, &mlir);
+    else status = mlir_parse_text(a, strv_from_cstr(file), text, &sink, &mlir);
+    if (!status) status = import_list_entries(mlir, a, &entries, &n);
+    if (!status && n == 0) status = lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "no main, and no function without arguments");
+    if (status) report(s, r, at, status);
+    for (int i = 0; i < n && !s->interrupt->cancelled; i++) {
+      at.entry = entries[i];
+      report(s, r, at, check_entry(s, mlir, entries[i]));
+    }
+  }
+  diag_sink_deinit(&sink);
+  arena_destroy(a);
+}
+
+static bool has_code(strv s) {
+  while (s.len) {
+    strv line;
+    strv_split(s, '\n', &line, &s);
+    line = strv_trim(line);
+    if (line.len && !strv_starts_with(line, STRV("//"))) return true;
+  }
+  return false;
+}
+
+// Calls check_module for each part between lines "// -----". A part is preceded by as many line feeds as there are lines before it, so
+// that messages give the file's own line numbers.
+static void check_parts(check_state *s, file_result *r, const char *file, strv text) {
+  size_t begin = 0, lines = 0, begin_lines = 0;
+  for (size_t at = 0; at <= text.len; lines++) {
+    size_t end = at;
+    while (end < text.len && text.data[end] != '\n') end++;
+    bool last = end >= text.len;
+    strv line = strv_trim((strv){text.data + at, end - at});
+    bool split = strv_eq(line, STRV("// -----"));
+    if (split || last) {
+      strv part = {text.data + begin, (split ? at : text.len) - begin};
+      if (has_code(part)) {
+        char *copy = heap_alloc(begin_lines + part.len + 1);
+        memset(copy, '\n', begin_lines);
+        memcpy(copy + begin_lines, part.data, part.len);
+        check_module(s, r, file, (strv){copy, begin_lines + part.len});
+        free(copy);
+      }
+      begin = end + 1;
+      begin_lines = lines + 1;
+    }
+    at = end + 1;
+  }
+}
+
+static void check_file(check_state *s, int index) {
+  const char *path = s->files->data[index];
+  file_result *r = &s->results[index];
+  char *bytes = NULL;
+  size_t size = 0;
+  lemnos_status status = io_read_file(path, &bytes, &size);
+  if (status) report(s, r, (place){.file = path}, status);
+  else if (mlir_is_bytecode(bytes, size)) check_module(s, r, path, (strv){bytes, size});
+  else check_parts(s, r, path, (strv){bytes, size});
+  heap_aligned_free(bytes);
+}
+
+// --- all files -------------------------------------------------------------------------------------------------------------------
+
+static void *worker(void *p) {
+  check_state *s = p;
+  for (;;) {
+    int i = atomic_fetch_add(&s->next, 1);
+    if (i >= s->files->len || s->interrupt->cancelled) return NULL;
+    check_file(s, i);
+    pthread_mutex_lock(&s->lock);
+    s->results[i].done = true;
+    for (; s->printed < s->files->len && s->results[s->printed].done; s->printed++) {
+      lemnos_status status = cli_put(strbuf_view(&s->results[s->printed].text));
+      s->broken_pipe |= status != NULL;
+      lemnos_status_free(status);
+      strbuf_deinit(&s->results[s->printed].text);
+    }
+    pthread_mutex_unlock(&s->lock);
+  }
+}
+
+static void run_workers(check_state *s, int n) {
+  pthread_t *threads = heap_alloc(sizeof *threads * (size_t)n);
+  int made = 0;
+  while (made < n - 1 && pthread_create(&threads[made], NULL, worker, s) == 0) made++;
+  worker(s);
+  for (int i = 0; i < made; i++) pthread_join(threads[i], NULL);
+  free(threads);
+}
+
+static int check(const check_options *o, const cli_program *program, const cli_strings *files, cli_interrupt *interrupt) {
+  int jobs = o->jobs > 0 ? (int)o->jobs : thread_usable_cpus();
+  if (jobs > files->len) jobs = files->len;
+  cli_program p = *program;
+  if (jobs > 1 && !p.threads) p.threads = 1;  // parallel by file
+  check_state s = {.options = o, .program = program, .files = files, .interrupt = interrupt};
+  lemnos_status status = session_context(&p, &s.context);
+  if (!status) status = lemnos_device_open(s.context, o->device, &s.device);
+  int code = CLI_OK;
+  if (status) {
+    code = cli_fail("check", status, interrupt);
+  } else {
+    s.results = heap_alloc(sizeof *s.results * (size_t)files->len);
+    pthread_mutex_init(&s.lock, NULL);
+    cli_interrupt_phase(interrupt, CLI_PHASE_RUN);
+    run_workers(&s, jobs);
+    cli_interrupt_phase(interrupt, CLI_PHASE_IDLE);
+    int passed = 0, failed = 0, skipped = 0;
+    for (int i = 0; i < files->len; i++) {
+      passed += s.results[i].passed;
+      failed += s.results[i].failed;
+      skipped += s.results[i].skipped;
+      strbuf_deinit(&s.results[i].text);
+    }
+    printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
+    bool written = fflush(stdout) == 0 && !s.broken_pipe;
+    code = interrupt->cancelled ? CLI_INTERRUPTED : failed ? CLI_NO : written ? CLI_OK : CLI_TROUBLE;
+    pthread_mutex_destroy(&s.lock);
+    free(s.results);
+  }
+  lemnos_device_free(s.device);
+  lemnos_context_free(s.context);
+  return code;
+}
+
+int cmd_check(int argc, char **argv, cli_interrupt *interrupt) {
+  cli_program program = {0};
+  check_options o = {.timeout = 0};
+  const cli_option options[] = {
+      CLI_DEVICE_OPTIONS(&program),
+      {"--jobs", CLI_INT, &o.jobs, "N", "files at once (default: all CPUs this process may use)"},
+      {"--timeout", CLI_REAL, &o.timeout, "SECONDS", "limit of the time of one function"},
+      {"--any-arguments", CLI_FLAG, &o.any_arguments, NULL, "run a main that takes arguments with made-up values; it passes if it runs"},
+      {"--verify-each", CLI_FLAG, &program.verify_each, NULL, "verify the module after every pass"},
+      {"-v", CLI_FLAG, &o.verbose, NULL, "a line for each function that passes, too"},
+      {"-q", CLI_FLAG, &o.quiet, NULL, "no lines for skipped functions"},
+      {0}};
+  cli_strings files = {0};
+  int code = cli_parse("check", argc, argv, options, &files);
+  if (code == CLI_GO_ON && !files.len) code = cli_usage_error("check", "no file is given");
+  if (code == CLI_GO_ON) {
+    o.device = program.device;
+    cli_interrupt_start(interrupt);
+    code = check(&o, &program, &files, interrupt);
+  }
+  vec_deinit(&files);
+  return code;
+}

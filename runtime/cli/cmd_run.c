@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// lemnos run: one program, once.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/cli/cli.h"
+
+typedef struct run_options {
+  cli_program program;
+  cli_expect expect;
+  const char *outputs;
+  bool explain, profile, full, quiet;
+} run_options;
+
+static lemnos_status write_outputs(const char *path, int n, const interp_array *results) {
+  strv name = strv_from_cstr(path);
+  if (strv_ends_with(name, STRV(".npy"))) {
+    if (n != 1) return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "the program has %d results: --outputs takes an .npz", n);
+    return npy_write_file(path, results);
+  }
+  arena *a = arena_create();
+  strv *names = ARENA_ARRAY(a, strv, n + 1);
+  interp_array *arrays = ARENA_ARRAY(a, interp_array, n + 1);
+  int kept = 0;
+  for (int i = 0; i < n; i++) {
+    if (results[i].dtype == HLO_TOKEN) continue;
+    names[kept] = strv_from_cstr(arena_printf(a, "out%d", i));
+    arrays[kept++] = results[i];
+  }
+  lemnos_status status = npz_write_file(path, kept, names, arrays);
+  arena_destroy(a);
+  return status;
+}
+
+static void print_results(strbuf *out, int n, const interp_array *results, bool full) {
+  for (int i = 0; i < n; i++) {
+    if (results[i].dtype == HLO_TOKEN) continue;
+    strbuf_printf(out, "out%d: ", i);
+    array_print_type(out, &results[i]);
+    strbuf_append_char(out, '\n');
+    print_array(out, &results[i], full);
+  }
+}
+
+static lemnos_status put_and_free(char *text) {
+  lemnos_status status = cli_put(strv_from_cstr(text));
+  free(text);
+  return status;
+}
+
+static lemnos_status finish(const run_options *o, cli_session *s, const interp_array *results, cli_interrupt *interrupt) {
+  strbuf text = {0};
+  lemnos_status status = LEMNOS_SUCCESS;
+  if (o->outputs) {
+    cli_interrupt_phase(interrupt, CLI_PHASE_WRITE);
+    status = write_outputs(o->outputs, s->n_results, results);
+    cli_interrupt_phase(interrupt, CLI_PHASE_IDLE);
+  }
+  if (!status && !o->outputs && !o->expect.expected && !o->quiet) print_results(&text, s->n_results, results, o->full);
+  if (!status && o->expect.expected) status = compare_results(&o->expect, s->n_results, results, &text);
+  if (o->quiet) strbuf_clear(&text);
+  lemnos_status put = cli_put(strbuf_view(&text));
+  strbuf_deinit(&text);
+  if (!status) return put;
+  lemnos_status_free(put);
+  return status;
+}
+
+static lemnos_status run(const run_options *o, cli_session *s, cli_interrupt *interrupt) {
+  LEMNOS_TRY(session_open(&o->program, s));
+  if (o->explain) {
+    strbuf head = {0};
+    strbuf_printf(&head, "device %s: %s\n", lemnos_device_id(s->device), lemnos_device_name(s->device));
+    lemnos_status status = cli_put(strbuf_view(&head));
+    strbuf_deinit(&head);
+    LEMNOS_TRY(status);
+    LEMNOS_TRY(put_and_free(lemnos_executable_explain(s->executable)));
+  }
+  if (o->profile) {
+    char *text;
+    LEMNOS_TRY(lemnos_profile(s->executable, s->n_args, s->buffers, &text));
+    LEMNOS_TRY(put_and_free(text));
+  }
+  if (interrupt->cancelled) return lemnos_status_make(LEMNOS_CANCELLED, "interrupted");
+  lemnos_buffer **buffers = heap_alloc(sizeof *buffers * (size_t)(s->n_results + 1));
+  cli_interrupt_phase(interrupt, CLI_PHASE_RUN);
+  lemnos_status status = session_run(s, &o->program, true, interrupt, buffers);
+  interp_array *results = NULL;
+  if (!status && interrupt->cancelled) status = lemnos_status_make(LEMNOS_CANCELLED, "interrupted");
+  if (!status) status = session_read(s, buffers, &results);
+  cli_interrupt_phase(interrupt, CLI_PHASE_IDLE);
+  session_free_results(s, buffers);
+  free(buffers);
+  if (!status) status = finish(o, s, results, interrupt);
+  arrays_free(results ? s->n_results : 0, results);
+  return status;
+}
+
+int cmd_run(int argc, char **argv, cli_interrupt *interrupt) {
+  run_options o = {.program = CLI_PROGRAM_INIT, .expect = {.rtol = -1, .atol = -1}};
+  const cli_option options[] = {
+      CLI_PROGRAM_OPTIONS(&o.program),
+      {"--outputs", CLI_STRING, &o.outputs, "FILE", "write the results to FILE: an .npz, or an .npy if there is one result"},
+      {"--expect", CLI_STRING, &o.expect.expected, "FILE", "compare the results with an .npz of out0, out1, ...; a folder means its expected.npz"},
+      {"--rtol", CLI_REAL, &o.expect.rtol, "X", "|actual - expected| <= atol + rtol * |expected|; of the two the one not given is 0. Default: meta.json's, else by type (f32 1e-5, f64 1e-9, f16 2e-3, bf16 1.6e-2, integers equal)"},
+      {"--atol", CLI_REAL, &o.expect.atol, "X", "see --rtol"},
+      {"--meta", CLI_STRING, &o.expect.meta, "FILE", "tolerances by output (default: meta.json beside the expected file; empty: none)"},
+      {"--full", CLI_FLAG, &o.full, NULL, "print long arrays whole"},
+      {"--quiet", CLI_FLAG, &o.quiet, NULL, "print no results and no comparison"},
+      {"--explain", CLI_FLAG, &o.explain, NULL, "print step by step what runs where and why"},
+      {"--profile", CLI_FLAG, &o.profile, NULL, "print the time of each kernel or operation"},
+      {0}};
+  cli_strings files = {0};
+  int code = cli_parse("run", argc, argv, options, &files);
+  if (code == CLI_GO_ON && files.len != 1) code = cli_usage_error("run", files.len ? "one module, please" : "no module is given");
+  if (code == CLI_GO_ON) {
+    o.program.module = files.data[0];
+    cli_interrupt_start(interrupt);
+    cli_session s = {0};
+    lemnos_status status = run(&o, &s, interrupt);
+    session_close(&s);
+    code = status ? cli_fail("run", status, interrupt) : CLI_OK;
+  }
+  vec_deinit(&files);
+  vec_deinit(&o.program.in.input);
+  return code;
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// One program on one device: context, module, arguments, device, executable, in the order in which failures are cheapest to find.
+#include <stdlib.h>
+
+#include "runtime/cli/cli.h"
+
+lemnos_status session_context(const cli_program *p, lemnos_context **out) {
+  if (p->threads < 0 || p->threads > 4096) return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "--threads=%lld is not a number of threads", (long long)p->threads);
+  lemnos_context_options o = {.cache_dir = p->no_cache ? "" : p->cache_dir, .threads = (int32_t)p->threads};
+  return lemnos_context_create(&o, out);
+}
+
+lemnos_status session_load_module(lemnos_context *c, const char *path, const char *entry, lemnos_module **out) {
+  if (!entry) return lemnos_module_load_file(c, path, out);
+  char *bytes;
+  size_t size;
+  LEMNOS_TRY(io_read_file(path, &bytes, &size));
+  lemnos_status status = lemnos_module_load(c, path, bytes, size, entry, out);
+  heap_aligned_free(bytes);
+  return status;
+}
+
+lemnos_status session_compile(cli_session *s, const cli_program *p) {
+  lemnos_array *types = heap_alloc(sizeof *types * (size_t)(s->n_args + 1));
+  for (int i = 0; i < s->n_args; i++) array_from_interp(&s->args[i], &types[i]);
+  lemnos_compile_options o = {.args = types, .opt_bisect_limit = p->opt_bisect_limit, .verify_each = p->verify_each};
+  lemnos_status status = lemnos_compile(s->module, s->device, &o, &s->executable);
+  free(types);
+  if (!status) s->n_results = s->executable->n_results;
+  return status;
+}
+
+lemnos_status session_upload(cli_session *s) {
+  s->buffers = heap_alloc(sizeof *s->buffers * (size_t)(s->n_args + 1));
+  for (int i = 0; i < s->n_args; i++) {
+    if (s->args[i].dtype == HLO_TOKEN) continue;
+    lemnos_array a;
+    array_from_interp(&s->args[i], &a);
+    LEMNOS_TRY(lemnos_status_annotate(lemnos_buffer_from_host(s->device, &a, &s->buffers[i]), "argument %d", i));
+  }
+  return LEMNOS_SUCCESS;
+}
+
+lemnos_status session_open(const cli_program *p, cli_session *s) {
+  cli_inputs in = p->in;
+  if (!in.safetensors) in.safetensors = getenv("LEMNOS_SAFETENSORS");
+  LEMNOS_TRY(session_context(p, &s->context));
+  double start = io_seconds();
+  LEMNOS_TRY(session_load_module(s->context, p->module, p->entry, &s->module));
+  s->import_seconds = io_seconds() - start;
+  LEMNOS_TRY(inputs_load(&in, s->module, &s->n_args, &s->args));
+  LEMNOS_TRY(lemnos_device_open(s->context, p->device, &s->device));
+  LEMNOS_TRY(session_compile(s, p));
+  return session_upload(s);
+}
+
+lemnos_status session_run(cli_session *s, const cli_program *p, bool donate, cli_interrupt *interrupt, lemnos_buffer **results) {
+  lemnos_execute_options o = {.donate = donate, .timeout_seconds = p->timeout, .max_bytes = p->max_memory, .cancel = &interrupt->cancelled};
+  return lemnos_execute(s->executable, s->n_args, s->buffers, s->n_results, results, &o);
+}
+
+lemnos_status session_read(cli_session *s, lemnos_buffer **results, interp_array **out) {
+  interp_array *arrays = heap_alloc(sizeof *arrays * (size_t)(s->n_results + 1));
+  lemnos_status status = LEMNOS_SUCCESS;
+  for (int i = 0; !status && i < s->n_results; i++) {
+    arrays[i] = results[i]->type;
+    if (arrays[i].dtype == HLO_TOKEN) continue;
+    status = array_allocate(&arrays[i]);
+    lemnos_array a;
+    array_from_interp(&arrays[i], &a);
+    if (!status) status = lemnos_buffer_read(results[i], &a);
+  }
+  if (status) arrays_free(s->n_results, arrays);
+  else *out = arrays;
+  return status;
+}
+
+void session_free_results(cli_session *s, lemnos_buffer **results) {
+  for (int i = 0; i < s->n_results; i++) {
+    lemnos_buffer_free(results[i]);
+    results[i] = NULL;
+  }
+}
+
+void session_close(cli_session *s) {
+  for (int i = 0; s->buffers && i < s->n_args; i++) lemnos_buffer_free(s->buffers[i]);
+  free(s->buffers);
+  lemnos_executable_free(s->executable);
+  lemnos_device_free(s->device);
+  arrays_free(s->n_args, s->args);
+  lemnos_module_free(s->module);
+  lemnos_context_free(s->context);
+  *s = (cli_session){0};
+}
