@@ -136,7 +136,14 @@ static bool dims_even(const dims_set *s, int64_t *stride) {
   return true;
 }
 
-// One operand seen as rows of k elements; rows packed W at a time as [k][W].
+// Do indices [first, first + count) lie within the innermost dimension, and is that contiguous?
+static bool rows_adjacent(const dims_set *s, int64_t first, int64_t count) {
+  int d = s->n - 1;
+  while (d >= 0 && s->size[d] == 1) d--;
+  return d >= 0 && s->stride[d] == 1 && first % s->size[d] + count <= s->size[d];
+}
+
+// One operand seen as rows of k elements; rows packed w at a time as [k][W].
 typedef struct side {
   const char *data;
   int bytes;
@@ -164,7 +171,17 @@ static void pack(const side *s, interp_math math, int64_t b, int64_t first, int6
                  char *tmp) {
   int mb = interp_math_bytes(math);
   char *raw = tmp, *wide = tmp + (size_t)k * 16;
-  int64_t base = dims_offset(&s->batch, b);
+  int64_t base = dims_offset(&s->batch, b), row0 = dims_offset(&s->rows, first);
+  if (count > 1 && rows_adjacent(&s->rows, first, count)) {
+    // Rows lie side by side: w elements at a time, which is the packed order already.
+    char *to = s->cvt.fn ? tmp : out;
+    size_t line = (size_t)count * (size_t)s->bytes, step = (size_t)w * (size_t)s->bytes;
+    if (count < w) memset(to, 0, (size_t)k * step);
+    for (int64_t p = 0; p < k; p++, to += step)
+      memcpy(to, s->data + (base + row0 + (s->k_offsets ? s->k_offsets[p] : p * s->k_stride)) * s->bytes, line);
+    if (s->cvt.fn) interp_cvt_run(&s->cvt, k * w, tmp, out);
+    return;
+  }
   if (count < w) memset(out, 0, (size_t)k * (size_t)w * (size_t)mb);
   for (int64_t r = 0; r < count; r++) {
     const char *row = s->data + (base + dims_offset(&s->rows, first + r)) * s->bytes;
@@ -259,7 +276,7 @@ static lemnos_status dot(interp_call *c, const interp_array *lhs, const interp_a
   if (interp_count(out) == 0) return LEMNOS_SUCCESS;
   int mb = interp_math_bytes(j.math);
   LEMNOS_TRY(thread_blocks(c, (size_t)(j.k + 1) * INTERP_NR * (size_t)mb, &j.thread_b));
-  LEMNOS_TRY(thread_blocks(c, (size_t)(j.k + 1) * 32, &j.thread_tmp));
+  LEMNOS_TRY(thread_blocks(c, (size_t)(j.k + 1) * INTERP_NR * 16, &j.thread_tmp));
   int64_t rows = ((int64_t)32 << 20) / ((j.k + 1) * mb) / INTERP_MR * INTERP_MR;
   if (rows < 16 * INTERP_MR) rows = 16 * INTERP_MR;
   if (rows > j.m) rows = (j.m + INTERP_MR - 1) / INTERP_MR * INTERP_MR;

@@ -3,7 +3,7 @@
 // loops are by element size; a box whose input is contiguous along another dimension than the output is copied in tiles.
 #include "interp/interp_internal.h"
 
-#define TILE 32
+#define TILE 16
 
 // --- strided copies -------------------------------------------------------------------------------------------------------
 
@@ -59,9 +59,16 @@ typedef struct b16 { uint64_t v[2]; } b16;
                           int64_t is) {                                                                            \
     T *restrict o = out;                                                                                           \
     const T *restrict x = in;                                                                                      \
+    T block[TILE][TILE];                                                                                           \
     for (int64_t a = 0; a < m; a += TILE)                                                                          \
       for (int64_t b = 0; b < n; b += TILE) {                                                                      \
         int64_t ae = a + TILE < m ? a + TILE : m, be = b + TILE < n ? b + TILE : n;                                \
+        if (ae - a == TILE && be - b == TILE && im == 1 && on == 1) { /* whole cache lines in, whole lines out */   \
+          for (int j = 0; j < TILE; j++) memcpy(block[j], x + a + (b + j) * is, sizeof block[j]);                  \
+          for (int i = 0; i < TILE; i++)                                                                           \
+            for (int j = 0; j < TILE; j++) o[(a + i) * om + b + j] = block[j][i];                                  \
+          continue;                                                                                                \
+        }                                                                                                          \
         for (int64_t i = a; i < ae; i++)                                                                           \
           for (int64_t j = b; j < be; j++) o[i * om + j * on] = x[i * im + j * is];                                \
       }                                                                                                            \
