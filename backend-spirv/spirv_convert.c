@@ -53,8 +53,8 @@ static spirv_id u32_to_f32(spirv_emitter *e, kernel_type from, kernel_type to, s
 }
 
 static spirv_id int_to_float(spirv_emitter *e, bool is_signed, kernel_type from, kernel_type to, spirv_id x) {
-  if (from.scalar == KERNEL_I1)
-    return spirv_select(e, to, x, spirv_emit_float(e, to, is_signed ? -1 : 1), spirv_emit_float(e, to, 0));
+  if (from.scalar == KERNEL_I1 && is_signed) return spirv_select_minus_one(e, to, x);
+  if (from.scalar == KERNEL_I1) return spirv_select(e, to, x, spirv_emit_float(e, to, 1), spirv_emit_float(e, to, 0));
   if (spirv_bits(from) < 32) {
     kernel_type wide = i32_of(from);
     x = spirv_u1(e, is_signed ? SpvOpSConvert : SpvOpUConvert, wide, x);

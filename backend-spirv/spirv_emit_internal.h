@@ -50,6 +50,7 @@ static inline bool spirv_is_float(kernel_type t) { return kernel_scalar_table[t.
 spirv_id spirv_u1(spirv_emitter *e, SpvOp op, kernel_type result, spirv_id a);
 spirv_id spirv_u2(spirv_emitter *e, SpvOp op, kernel_type result, spirv_id a, spirv_id b);
 spirv_id spirv_select(spirv_emitter *e, kernel_type t, spirv_id cond, spirv_id a, spirv_id b);  // cond: lanes of t
+spirv_id spirv_select_minus_one(spirv_emitter *e, kernel_type t, spirv_id cond);  // cond ? -1.0 : 0.0 (spirv_ops.c)
 spirv_id spirv_math1(spirv_emitter *e, enum GLSLstd450 inst, kernel_type t, spirv_id a);
 spirv_id spirv_math2(spirv_emitter *e, enum GLSLstd450 inst, kernel_type t, spirv_id a, spirv_id b);
 spirv_id spirv_splat(spirv_emitter *e, kernel_type t, spirv_id scalar);   // to t.lanes

@@ -4,6 +4,8 @@
 // Where SPIR-V's own instruction says less than the kernel IR asks for, the operation is built from ones that say enough:
 // MIN/MAX (NaN, zero signs: NMin leaves both open), REM_S (undefined for negative operands in Vulkan), saturation, counting bits
 // in anything but 32 bits, division below 32 bits.
+#include <math.h>
+
 #include "backend-spirv/spirv_emit_internal.h"
 
 typedef spirv_id (*binary_fn)(spirv_emitter *e, kernel_type t, spirv_id a, spirv_id b);
@@ -223,10 +225,25 @@ static void fma_(spirv_emitter *e, const kernel_instr *i) {
   result(e, i, spirv_glsl(&e->w, GLSLstd450Fma, spirv_emit_type(e, i->results[0].type), 3, operands));
 }
 
+// c ? -1.0 : 0.0. Mesa (22.3) rewrites a select of these two to -float(c), which gives -0.0 for false: so by bits.
+spirv_id spirv_select_minus_one(spirv_emitter *e, kernel_type t, spirv_id cond) {
+  kernel_type bits = bits_type(t);
+  spirv_id mask = spirv_select(e, bits, cond, spirv_emit_int(e, bits, -1), spirv_emit_int(e, bits, 0));
+  int64_t minus_one = spirv_bits(t) == 16 ? 0xbc00 : spirv_bits(t) == 32 ? 0xbf800000 : (int64_t)0xbff0000000000000;
+  return spirv_u1(e, SpvOpBitcast, t, spirv_u2(e, SpvOpBitwiseAnd, bits, mask, spirv_emit_int(e, bits, minus_one)));
+}
+
+static bool is_float_constant(const kernel_value *v, double x) {
+  return v->def && v->def->op == KERNEL_OP_CONST && spirv_is_float(v->type) && v->def->imm.f == x && (x != 0 || !signbit(v->def->imm.f));
+}
+
 static void select_instr(spirv_emitter *e, const kernel_instr *i) {
   kernel_type t = i->results[0].type;
   spirv_id cond = operand(e, i, 0);
   if (operand_type(i, 0).lanes != t.lanes) cond = spirv_splat(e, bool_of(t), cond);
+  for (int one = 1; one <= 2; one++)
+    if (is_float_constant(i->operands[one], -1) && is_float_constant(i->operands[3 - one], 0))
+      return result(e, i, spirv_select_minus_one(e, t, one == 1 ? cond : spirv_u1(e, SpvOpLogicalNot, bool_of(t), cond)));
   result(e, i, spirv_select(e, t, cond, operand(e, i, 1), operand(e, i, 2)));
 }
 
