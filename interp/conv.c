@@ -18,6 +18,7 @@ typedef struct conv_job {
   int64_t is[INTERP_MAX_RANK], ks[INTERP_MAX_RANK], os[INTERP_MAX_RANK];  // strides, elements
   int64_t in_size[INTERP_MAX_RANK], out_size[INTERP_MAX_RANK], kernel_size[INTERP_MAX_RANK];  // spatial
   int64_t batch, m, n, k, features, taps;
+  bool batch_minor;  // positions are numbered with the batch fastest (gradients of kernels), else slowest
   int64_t in_feature0, in_batch0, out_feature0;  // of the group at hand
   char *a_panels;
   char **thread_b, **thread_tmp;
@@ -50,29 +51,61 @@ static void pack_kernel(void *ctx, int64_t begin, int64_t end, int thread) {
   }
 }
 
-// The patch of output position p as k elements of the input's type in `raw`.
-static void gather_patch(const conv_job *j, int64_t p, char *raw) {
-  const hlo_conv_dnums *d = j->d;
-  int64_t o[INTERP_MAX_RANK], index[INTERP_MAX_RANK] = {0};
+// Splits a position into spatial indices; gives its batch index.
+static int64_t split_position(const conv_job *j, int64_t p, int64_t *o) {
+  int64_t b = 0;
+  if (j->batch_minor) {
+    b = p % j->batch;
+    p /= j->batch;
+  }
   for (int s = j->n_spatial - 1; s >= 0; s--) {
     o[s] = p % j->out_size[s];
     p /= j->out_size[s];
   }
-  int64_t base = (j->in_batch0 + p) * j->is[d->input_batch] + j->in_feature0 * j->is[d->input_feature];
+  return j->batch_minor ? b : p;
+}
+
+// Adds to *at the offset of the input element that output o meets at window position `index`; false: none.
+static bool locate(const conv_job *j, const int64_t *o, const int64_t *index, int64_t *at) {
+  for (int s = 0; s < j->n_spatial; s++) {
+    int64_t x = o[s] * j->w[s].stride + index[s] * j->w[s].window_dilation - j->w[s].pad_low;
+    if (x < 0) return false;
+    if (j->w[s].base_dilation != 1) {
+      if (x % j->w[s].base_dilation) return false;
+      x /= j->w[s].base_dilation;
+    }
+    if (x >= j->in_size[s]) return false;
+    *at += x * j->is[j->d->input_spatial.data[s]];
+  }
+  return true;
+}
+
+// Columns of `count` neighbours in the batch, starting at position p: rows of a panel [k][NR] of the input's type.
+static void gather_rows(const conv_job *j, int64_t p, int64_t count, char *panel) {
+  const hlo_conv_dnums *d = j->d;
+  int64_t o[INTERP_MAX_RANK], index[INTERP_MAX_RANK] = {0}, b = split_position(j, p, o), step = INTERP_NR * j->in_bytes;
+  int64_t base = (j->in_batch0 + b) * j->is[d->input_batch] + j->in_feature0 * j->is[d->input_feature];
+  size_t line = (size_t)(count * j->in_bytes);
+  for (int64_t tap = 0; tap < j->taps; tap++) {
+    int64_t at = base, stride = j->is[d->input_feature];
+    bool inside = locate(j, o, index, &at);
+    for (int64_t f = 0; f < j->features; f++, panel += step, at += stride) {
+      if (inside) memcpy(panel, j->in + at * j->in_bytes, line);
+      else memset(panel, 0, line);
+    }
+    for (int s = j->n_spatial - 1; s >= 0 && ++index[s] == j->kernel_size[s]; s--) index[s] = 0;
+  }
+}
+
+// The patch of output position p as k elements of the input's type in `raw`.
+static void gather_patch(const conv_job *j, int64_t p, char *raw) {
+  const hlo_conv_dnums *d = j->d;
+  int64_t o[INTERP_MAX_RANK], index[INTERP_MAX_RANK] = {0}, b = split_position(j, p, o);
+  int64_t base = (j->in_batch0 + b) * j->is[d->input_batch] + j->in_feature0 * j->is[d->input_feature];
   size_t tap_bytes = (size_t)(j->features * j->in_bytes);
   for (int64_t tap = 0; tap < j->taps; tap++, raw += tap_bytes) {
     int64_t at = base;
-    bool inside = true;
-    for (int s = 0; s < j->n_spatial && inside; s++) {
-      int64_t x = o[s] * j->w[s].stride + index[s] * j->w[s].window_dilation - j->w[s].pad_low;
-      if (j->w[s].base_dilation != 1) {
-        inside = x >= 0 && x % j->w[s].base_dilation == 0;
-        x /= j->w[s].base_dilation;
-      }
-      inside = inside && x >= 0 && x < j->in_size[s];
-      at += x * j->is[d->input_spatial.data[s]];
-    }
-    if (inside)
+    if (locate(j, o, index, &at))
       interp_copy_line(j->features, j->in_bytes, raw, 1, j->in + at * j->in_bytes, j->is[d->input_feature]);
     else
       memset(raw, 0, tap_bytes);
@@ -82,12 +115,31 @@ static void gather_patch(const conv_job *j, int64_t p, char *raw) {
 
 static int64_t out_offset(const conv_job *j, int64_t p) {
   const hlo_conv_dnums *d = j->d;
-  int64_t at = 0;
-  for (int s = j->n_spatial - 1; s >= 0; s--) {
-    at += p % j->out_size[s] * j->os[d->output_spatial.data[s]];
-    p /= j->out_size[s];
+  int64_t o[INTERP_MAX_RANK], at = split_position(j, p, o) * j->os[d->output_batch];
+  for (int s = 0; s < j->n_spatial; s++) at += o[s] * j->os[d->output_spatial.data[s]];
+  return at;
+}
+
+// Packs positions [n0, n0 + nn) as b [k][NR].
+static void pack_patches(const conv_job *j, int64_t n0, int64_t nn, char *raw, char *b) {
+  int mb = interp_math_bytes(j->math);
+  if (j->batch_minor) {
+    if (nn < INTERP_NR) memset(raw, 0, (size_t)(j->k * INTERP_NR * j->in_bytes));
+    for (int64_t q = 0; q < nn;) {
+      int64_t left = j->batch - (n0 + q) % j->batch, run = nn - q < left ? nn - q : left;
+      gather_rows(j, n0 + q, run, raw + q * j->in_bytes);
+      q += run;
+    }
+    interp_cvt_run(&j->in_cvt, j->k * INTERP_NR, raw, b);
+    return;
   }
-  return at + p * j->os[d->output_batch];
+  char *wide = raw + (size_t)j->k * 16;
+  if (nn < INTERP_NR) memset(b, 0, (size_t)(j->k * INTERP_NR * mb));
+  for (int64_t q = 0; q < nn; q++) {
+    gather_patch(j, n0 + q, raw);
+    interp_cvt_run(&j->in_cvt, j->k, raw, wide);
+    interp_copy_line(j->k, mb, b + q * mb, INTERP_NR, wide, 1);
+  }
 }
 
 static void multiply(void *ctx, int64_t begin, int64_t end, int thread) {
@@ -95,16 +147,11 @@ static void multiply(void *ctx, int64_t begin, int64_t end, int thread) {
   int mb = interp_math_bytes(j->math);
   _Alignas(64) char c[INTERP_MR * INTERP_NR * 16];
   char row[INTERP_NR * 16];
-  char *raw = j->thread_tmp[thread], *wide = raw + (size_t)j->k * 16, *b = j->thread_b[thread];
+  char *b = j->thread_b[thread];
   for (int64_t t = begin; t < end; t++) {
     int64_t n0 = t * INTERP_NR, nn = j->n - n0 < INTERP_NR ? j->n - n0 : INTERP_NR, at[INTERP_NR];
-    if (nn < INTERP_NR) memset(b, 0, (size_t)(j->k * INTERP_NR * mb));
-    for (int64_t q = 0; q < nn; q++) {
-      gather_patch(j, n0 + q, raw);
-      interp_cvt_run(&j->in_cvt, j->k, raw, wide);
-      interp_copy_line(j->k, mb, b + q * mb, INTERP_NR, wide, 1);
-      at[q] = out_offset(j, n0 + q);
-    }
+    pack_patches(j, n0, nn, j->thread_tmp[thread], b);
+    for (int64_t q = 0; q < nn; q++) at[q] = out_offset(j, n0 + q);
     for (int64_t m0 = 0; m0 < j->m; m0 += INTERP_MR) {
       interp_dot_tile(j->math, j->k, j->a_panels + m0 * j->k * mb, b, c);
       for (int64_t i = 0; i < INTERP_MR && m0 + i < j->m; i++) {
@@ -160,10 +207,11 @@ static lemnos_status conv(interp_call *c, const interp_array *in, const interp_a
     return interp_error(c, LEMNOS_UNIMPLEMENTED, "no conversion of this element type");
   j.m = out->dims[a->dnums.output_feature] / groups;
   j.n = j.batch * positions;
+  j.batch_minor = j.is[a->dnums.input_batch] == 1 && j.is[a->dnums.input_feature] != 1 && j.batch >= 4;
   if (interp_count(out) == 0) return LEMNOS_SUCCESS;
   int mb = interp_math_bytes(j.math);
   LEMNOS_TRY(thread_blocks(c, (size_t)(j.k + 1) * INTERP_NR * (size_t)mb, &j.thread_b));
-  LEMNOS_TRY(thread_blocks(c, (size_t)(j.k + 1) * 32, &j.thread_tmp));
+  LEMNOS_TRY(thread_blocks(c, (size_t)(j.k + 1) * INTERP_NR * 16, &j.thread_tmp));
   int64_t panels = (j.m + INTERP_MR - 1) / INTERP_MR;
   size_t bytes = (size_t)(panels * INTERP_MR * (j.k + 1) * mb);
   j.a_panels = interp_scratch(c->cx, bytes);
