@@ -150,6 +150,14 @@ emit_value emit_select_range(emit_ctx *c, emit_coord at, int64_t low, int64_t hi
                              emit_coord *clamped);
 kernel_value *emit_start_index(emit_ctx *c, const hlo_instr *start, emit_index *x, int64_t limit);
 void emit_reduce(emit_ctx *c, const hlo_instr *i, emit_index *x, emit_value *results);
+// The part of a reduction whose split coordinate lies in [lo, hi): of the first reduced dimension, or (if emit_reduce_trailing says
+// so) of the run of trailing ones. Results are accumulators: f32 for sums of small floats.
+void emit_reduce_range(emit_ctx *c, const hlo_instr *i, emit_index *x, kernel_value *lo, kernel_value *hi,
+                       int64_t lo_multiple, emit_value *results);
+// Elements in the trailing run of reduced dimensions that is walked as one (by vectors), 0: the last dimension is kept.
+int64_t emit_reduce_trailing(emit_ctx *c, const hlo_instr *i);
+hlo_dtype emit_reduce_dtype(const hlo_instr *i, int leaf);  // of accumulators
+void emit_reduce_combine(emit_ctx *c, const hlo_instr *i, const emit_value *acc, const emit_value *x, emit_value *out);
 emit_value emit_dot(emit_ctx *c, const hlo_instr *i, emit_index *x);
 emit_value emit_convolution(emit_ctx *c, const hlo_instr *i, emit_index *x);
 void emit_reduce_window(emit_ctx *c, const hlo_instr *i, emit_index *x, emit_value *results);
@@ -179,6 +187,7 @@ lemnos_status emit_copy_to(emit_ctx *c, const char *suffix, const hlo_instr *i, 
 const hlo_shape *emit_shape(emit_ctx *c, hlo_dtype t, int rank, const int64_t *dims);  // row-major, not interned
 int emit_alias_of(const emit_ctx *c, int leaf);  // operand leaf that result leaf shares its buffer with, or -1
 LEMNOS_NODISCARD lemnos_status schedule_elementwise(emit_ctx *c);
+LEMNOS_NODISCARD lemnos_status schedule_elementwise_lanes(emit_ctx *c, int lanes);  // 0: as suits
 LEMNOS_NODISCARD lemnos_status schedule_transpose(emit_ctx *c);
 LEMNOS_NODISCARD lemnos_status schedule_reduce(emit_ctx *c);
 LEMNOS_NODISCARD lemnos_status schedule_dot(emit_ctx *c);

@@ -16,7 +16,7 @@ static void store_outputs(emit_ctx *c, void *user, emit_index *x) {
   for (int n = 0; n < o->n; n++) emit_store_result(c, o->leaves[n], x, values[n]);
 }
 
-lemnos_status schedule_elementwise(emit_ctx *c) {
+lemnos_status schedule_elementwise_lanes(emit_ctx *c, int lanes) {
   const hlo_instr *root = emit_root(c);
   int n = hlo_shape_leaves(root->shape);
   bool *done = ARENA_ARRAY(c->a, bool, n + 1);
@@ -36,7 +36,10 @@ lemnos_status schedule_elementwise(emit_ctx *c) {
     if (shared && o.n < n)
       return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "results of unequal dimensions computed in place");
     emit_space space = emit_space_of(c, root, shape, NULL);
+    if (lanes) space.lanes = lanes;
     LEMNOS_TRY(emit_over_space(c, first ? arena_printf(c->a, "_%d", first) : "", &space, store_outputs, &o));
   }
   return LEMNOS_SUCCESS;
 }
+
+lemnos_status schedule_elementwise(emit_ctx *c) { return schedule_elementwise_lanes(c, 0); }
