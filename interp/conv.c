@@ -164,6 +164,76 @@ static void multiply(void *ctx, int64_t begin, int64_t end, int thread) {
   }
 }
 
+// --- depthwise ------------------------------------------------------------------------------------------------------------------
+
+// One input feature per group, features contiguous in input: the packed product would be mostly padding, so positions are
+// computed one by one with channels as vectors. Same order of terms, same rounding.
+typedef struct depthwise {
+  const conv_job *j;
+  const double *in, *kernel;  // the whole input; [tap][output feature]
+  int64_t features, multiplier;
+  char **acc, **line;         // per thread
+} depthwise;
+
+INTERP_CLONES static void multiply_add_f64(int64_t n, double *restrict acc, const double *restrict x, const double *restrict k) {
+  for (int64_t i = 0; i < n; i++) acc[i] += x[i] * k[i];
+}
+
+INTERP_CLONES static void multiply_add_f32(int64_t n, double *restrict acc, const double *restrict x, const double *restrict k) {
+  for (int64_t i = 0; i < n; i++) acc[i] = (float)(acc[i] + (double)(float)(x[i] * k[i]));
+}
+
+static void depthwise_range(void *ctx, int64_t begin, int64_t end, int thread) {
+  const depthwise *w = ctx;
+  const conv_job *j = w->j;
+  double *acc = (double *)w->acc[thread], *line = (double *)w->line[thread];
+  int64_t n = w->features;
+  for (int64_t p = begin; p < end; p++) {
+    int64_t o[INTERP_MAX_RANK], index[INTERP_MAX_RANK] = {0}, b = split_position(j, p, o);
+    memset(acc, 0, sizeof *acc * (size_t)n);
+    for (int64_t tap = 0; tap < j->taps; tap++) {
+      int64_t at = b * j->is[j->d->input_batch];
+      const double *x = line, *k = w->kernel + tap * n;
+      if (!locate(j, o, index, &at)) memset(line, 0, sizeof *line * (size_t)n);
+      else if (w->multiplier == 1) x = w->in + at;
+      else for (int64_t f = 0; f < n; f++) line[f] = w->in[at + f / w->multiplier];
+      if (j->math == INTERP_MATH_F32) multiply_add_f32(n, acc, x, k);
+      else multiply_add_f64(n, acc, x, k);
+      for (int s = j->n_spatial - 1; s >= 0 && ++index[s] == j->kernel_size[s]; s--) index[s] = 0;
+    }
+    interp_cvt_run(&j->out_cvt, n, acc, line);
+    interp_copy_line(n, j->out_bytes, j->out + out_offset(j, p) * j->out_bytes, j->os[j->d->output_feature], line, 1);
+  }
+}
+
+static lemnos_status thread_blocks(interp_call *c, size_t bytes, char ***out);
+
+static lemnos_status conv_depthwise(interp_call *c, conv_job *j, int64_t groups, int64_t n_in) {
+  depthwise w = {.j = j, .features = groups * j->m, .multiplier = j->m};
+  int64_t n = w.features;
+  j->batch_minor = false;
+  double *in = interp_scratch(c->cx, (size_t)n_in * 8), *kernel = interp_scratch(c->cx, (size_t)(j->taps * n) * 8);
+  char *raw = interp_scratch(c->cx, (size_t)(j->taps * n * j->kernel_bytes));
+  if (!in || !kernel || !raw) return interp_scratch_failed(c, (size_t)n_in * 8);
+  LEMNOS_TRY(thread_blocks(c, (size_t)n * 8, &w.acc));
+  LEMNOS_TRY(thread_blocks(c, (size_t)n * 8, &w.line));
+  interp_cvt_run(&j->in_cvt, n_in, j->in, in);
+  int64_t index[INTERP_MAX_RANK] = {0};
+  for (int64_t tap = 0; tap < j->taps; tap++) {
+    int64_t at = 0;
+    for (int s = 0; s < j->n_spatial; s++)
+      at += (j->w[s].reversal ? j->kernel_size[s] - 1 - index[s] : index[s]) * j->ks[j->d->kernel_spatial.data[s]];
+    interp_copy_line(n, j->kernel_bytes, raw + tap * n * j->kernel_bytes, 1, j->kernel + at * j->kernel_bytes,
+                     j->ks[j->d->kernel_output_feature]);
+    for (int s = j->n_spatial - 1; s >= 0 && ++index[s] == j->kernel_size[s]; s--) index[s] = 0;
+  }
+  interp_cvt_run(&j->kernel_cvt, j->taps * n, raw, kernel);
+  w.in = in;
+  w.kernel = kernel;
+  interp_parallel(c->cx, j->n, INTERP_GRAIN / (j->taps * n + 1) + 1, depthwise_range, &w);
+  return LEMNOS_SUCCESS;
+}
+
 static lemnos_status thread_blocks(interp_call *c, size_t bytes, char ***out) {
   int n = c->cx->n_threads;
   *out = interp_scratch(c->cx, sizeof(char *) * (size_t)n);
@@ -209,9 +279,13 @@ static lemnos_status conv(interp_call *c, const interp_array *in, const interp_a
   j.n = j.batch * positions;
   j.batch_minor = j.is[a->dnums.input_batch] == 1 && j.is[a->dnums.input_feature] != 1 && j.batch >= 4;
   if (interp_count(out) == 0) return LEMNOS_SUCCESS;
+  if (a->feature_group_count > 1 && j.features == 1 && j.is[a->dnums.input_feature] == 1 && groups * j.m >= 4 &&
+      interp_count(in) <= (int64_t)1 << 26 && (j.math == INTERP_MATH_F64 || j.math == INTERP_MATH_F32))
+    return conv_depthwise(c, &j, groups, interp_count(in));
   int mb = interp_math_bytes(j.math);
   LEMNOS_TRY(thread_blocks(c, (size_t)(j.k + 1) * INTERP_NR * (size_t)mb, &j.thread_b));
-  LEMNOS_TRY(thread_blocks(c, (size_t)(j.k + 1) * INTERP_NR * 16, &j.thread_tmp));
+  size_t tmp_bytes = (size_t)(j.k + 1) * (j.batch_minor && j.in_bytes > 2 ? INTERP_NR * (size_t)j.in_bytes : 32);
+  LEMNOS_TRY(thread_blocks(c, tmp_bytes, &j.thread_tmp));
   int64_t panels = (j.m + INTERP_MR - 1) / INTERP_MR;
   size_t bytes = (size_t)(panels * INTERP_MR * (j.k + 1) * mb);
   j.a_panels = interp_scratch(c->cx, bytes);

@@ -276,9 +276,10 @@ static lemnos_status dot(interp_call *c, const interp_array *lhs, const interp_a
   if (interp_count(out) == 0) return LEMNOS_SUCCESS;
   int mb = interp_math_bytes(j.math);
   LEMNOS_TRY(thread_blocks(c, (size_t)(j.k + 1) * INTERP_NR * (size_t)mb, &j.thread_b));
-  LEMNOS_TRY(thread_blocks(c, (size_t)(j.k + 1) * INTERP_NR * 16, &j.thread_tmp));
+  size_t element = (size_t)(j.lhs.bytes > j.rhs.bytes ? j.lhs.bytes : j.rhs.bytes) * INTERP_NR;
+  LEMNOS_TRY(thread_blocks(c, (size_t)(j.k + 1) * (element > 32 ? element : 32), &j.thread_tmp));
   int64_t rows = ((int64_t)32 << 20) / ((j.k + 1) * mb) / INTERP_MR * INTERP_MR;
-  if (rows < 16 * INTERP_MR) rows = 16 * INTERP_MR;
+  if (rows < 2 * INTERP_MR) rows = 2 * INTERP_MR;
   if (rows > j.m) rows = (j.m + INTERP_MR - 1) / INTERP_MR * INTERP_MR;
   size_t bytes = (size_t)(rows * (j.k + 1) * mb);
   j.a_panels = interp_scratch(c->cx, bytes);
