@@ -25,6 +25,7 @@ typedef struct spirv_caps {
   bool preserve_inf_nan[3], preserve_denorms[3], round_even[3];
   bool denorm_independent, rounding_independent;  // may differ between all widths
   bool u32_to_f32_rounds_twice;    // SwiftShader: converts the halves
+  bool no_pointer_casts;           // SwiftShader ends the process at a bitcast between pointers
   int64_t descriptor_range;        // maxStorageBufferRange
   int32_t descriptors;             // storage buffers a stage
   int32_t descriptor_align;        // minStorageBufferOffsetAlignment

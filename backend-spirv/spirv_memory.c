@@ -134,6 +134,7 @@ static int access_lanes(const spirv_emitter *e, const kernel_instr *i, int lanes
   while (n > i->align) n /= 2;
   if (i->mem.space != KERNEL_PARAM) return n >= e->k->arrays.data[i->mem.index].lanes && n > 1 ? e->k->arrays.data[i->mem.index].lanes : 1;
   // Views of n lanes start at the binding's address: it has to be aligned to n elements, too.
+  if (e->info->params[i->mem.index].addressed && e->caps->no_pointer_casts) return 1;
   int bytes = kernel_scalar_table[e->k->params[i->mem.index].elem].bytes;
   int base = e->info->params[i->mem.index].addressed ? e->k->params[i->mem.index].align : 16;
   while (n > 1 && base % (n * bytes)) n /= 2;

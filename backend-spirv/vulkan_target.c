@@ -102,6 +102,7 @@ static void fill_caps(const query *q, spirv_caps *c) {
       .denorm_independent = p->denormBehaviorIndependence == VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL,
       .rounding_independent = p->roundingModeIndependence == VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL,
       .u32_to_f32_rounds_twice = is_swiftshader(q),
+      .no_pointer_casts = is_swiftshader(q),
       .descriptor_range = l->maxStorageBufferRange,
       .descriptor_align = l->minStorageBufferOffsetAlignment < 16 ? 16 : (int32_t)l->minStorageBufferOffsetAlignment,
       .push_bytes = l->maxPushConstantsSize > 256 ? 256 : (int32_t)l->maxPushConstantsSize,
