@@ -71,7 +71,7 @@ bool fusion_is_loop_op(const hlo_pass_ctx *ctx, const hlo_instr *i) {
   }
   if (i->op == HLO_OP_CONSTANT) return hlo_constant_value(i)->splat || hlo_shape_elements(i->shape) == 1;
   if (!hlo_op_has(i->op, HLO_TRAIT_E) && !is_data_movement(i)) return false;
-  if (i->op == HLO_OP_BITCAST && hlo_dtype_bytes(i->shape->dtype) != hlo_dtype_bytes(i->operands[0]->shape->dtype)) return false;
+  if (i->op == HLO_OP_BITCAST && i->shape->dtype != i->operands[0]->shape->dtype) return false;
   if (i->n_called || hlo_instr_has_side_effect(i) || !fusion_fits(ctx, i)) return false;
   return !ctx->can_fuse || ctx->can_fuse(ctx->target, i);
 }

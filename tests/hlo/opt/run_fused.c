@@ -153,7 +153,7 @@ static lemnos_status run_file(const char *path, const options *o) {
 }
 
 int main(int argc, char **argv) {
-  options o = {.passes = "instruction-fusion", .before = "call-inliner,dce,fix(tuple-simplifier,cse,dce)", .seconds = 60};
+  options o = {.passes = "reshape-to-bitcast,instruction-fusion,multi-output-fusion", .before = "call-inliner,dce,fix(tuple-simplifier,cse,dce)", .seconds = 60};
   o.target = (hlo_target){.name = "cpu", .cls = HLO_TARGET_CPU, .f64 = true, .i8 = true, .i16 = true, .i64 = true, .vector_bytes = 32,
                           .vector_registers = 16, .threads = 2, .max_storage_range = INT64_MAX};
   int failed = 0;
