@@ -18,6 +18,8 @@ const int hlo_pass_count = (int)(sizeof hlo_pass_table / sizeof *hlo_pass_table)
 const char *const hlo_default_pipeline =
     "call-inliner,dce,"
     "fix(tuple-simplifier,algebraic-simplifier,constant-folding,cse,dce),"
+    "chlo-expander,batch-norm-expander,rng-bit-generator-expander,"
+    "fix(tuple-simplifier,algebraic-simplifier,constant-folding,cse,dce),"
     "copy-insertion";
 
 enum { FIX_LIMIT = 16 };
