@@ -66,7 +66,7 @@ static void backend_close(backend_state *s) {
 // Beside the executable or library that this code is in, in the build tree or installed; LEMNOS_LLVM_MODULE overrides.
 static void *open_library(strbuf *tried) {
   const char *name = "liblemnos-llvm.so", *forced = getenv("LEMNOS_LLVM_MODULE");
-  const char *folders[] = {"", "../backend-llvm/", "../lib/lemnos/", "lemnos/", "../../backend-llvm/", "../../../backend-llvm/"};
+  const char *folders[] = {"", "backend-llvm/", "../backend-llvm/", "../lib/lemnos/", "lemnos/", "../../backend-llvm/", "../../../backend-llvm/"};
   void *handle;
   if (forced && *forced) {
     handle = dlopen(forced, RTLD_NOW | RTLD_LOCAL);

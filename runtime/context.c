@@ -143,6 +143,7 @@ static lemnos_status load(lemnos_context *c, const char *name, char *bytes, size
   import_options options = {.entry = strv_from_cstr(entry)};
   hlo_module *hlo = NULL;
   lemnos_status status = import_program(a, strv_from_cstr(name), bytes, size, &options, &sink, &hlo);
+  if (!status) status = hlo_verify(hlo, &sink);
   diag_sink_deinit(&sink);
   if (status) {
     arena_destroy(a);

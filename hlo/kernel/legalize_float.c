@@ -234,6 +234,22 @@ static void rewrite_arith(float_stage *s, kernel_instr *i) {
   kernel_instr_unlink(i);
 }
 
+// f16 in hardware still means conversions from f32 only: f64 and wide integers go through f32 rounded to odd.
+static bool is_wide_to_f16(const legalizer *l, const kernel_instr *i) {
+  if (kernel_op_table[i->op].cls != KERNEL_CLASS_CONV || i->results[0].type.scalar != KERNEL_F16 || !l->t->f16) return false;
+  int from = i->operands[0]->type.scalar;
+  return (i->op == KERNEL_OP_FLOAT_CONVERT && from == KERNEL_F64) ||
+         ((i->op == KERNEL_OP_FROM_INT_S || i->op == KERNEL_OP_FROM_INT_U) && kernel_scalar_table[from].bits > 8);
+}
+
+static void via_f32(float_stage *s, kernel_instr *i) {
+  kernel_builder b = legalize_before(s->l, i);
+  val x = i->operands[0];
+  x = i->op == KERNEL_OP_FLOAT_CONVERT ? narrow_to_odd(&b, x) : int_to_f32_odd(&b, i->op, x);
+  kernel_rewrite_set(&s->l->rewrite, &i->results[0], kernel_conv(&b, KERNEL_OP_FLOAT_CONVERT, x, KERNEL_F16));
+  kernel_instr_unlink(i);
+}
+
 static void visit(void *user, kernel_instr *i) {
   float_stage *s = user;
   legalizer *l = s->l;
@@ -242,6 +258,10 @@ static void visit(void *user, kernel_instr *i) {
   for (int r = 0; r < i->n_results; r++) touches |= is_small(l, i->results[r].type.scalar);
   for (int n = 0; n < i->n_blocks; n++)
     for (int a = 0; a < i->blocks[n]->n_args; a++) retype(s, &i->blocks[n]->args[a]);
+  if (is_wide_to_f16(l, i)) {
+    via_f32(s, i);
+    return;
+  }
   if (!touches) return;
   switch (kernel_op_table[i->op].cls) {
     case KERNEL_CLASS_CONST: {

@@ -146,7 +146,9 @@ val math_tanh(math *m, val x) {
 }
 
 val math_logistic(math *m, val x) {
-  return m_div(m, m_c(m, 1), m_add(m, math_exp(m, m_neg(m, x)), m_c(m, 1)));
+  // exp of a negative argument only: it cannot overflow, and small results keep their last bits.
+  val z = math_exp(m, m_neg(m, m_abs(m, x))), d = m_add(m, z, m_c(m, 1));
+  return m_div(m, m_sel(m, m_lt(m, x, m_c(m, 0)), z, m_c(m, 1)), d);
 }
 
 // --- pow -----------------------------------------------------------------------------------------------------------------
@@ -255,6 +257,7 @@ val math_rem(math *m, val x, val y) {
   val bad = m_or(&w, m_or(&w, m_ne(&w, x, x), m_ne(&w, y, y)),
                  m_or(&w, m_eq(&w, ax, m_c(&w, INFINITY)), m_eq(&w, ay, m_c(&w, 0))));
   val start = m_sel(&w, bad, m_c(&w, 0), ax);
+  ay = m_sel(&w, bad, m_c(&w, 1), ay);  // a divisor of zero would never end
   val ey = kernel_bin(&w.b, KERNEL_OP_SHR_U, m_bits(&w, ay), m_i(&w, mb));
   kernel_while loop = kernel_while_begin(&w.b, 1, &start);
   kernel_while_body(&w.b, &loop, any_lane(&w, m_le(&w, ay, loop.args[0])));

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sine, cosine, tangent, arc tangent of two arguments, as kernel IR.
 //
-// Reduction to |r| <= pi/4 and a quadrant: for moderate arguments by pi/2 in three parts (Cody and Waite), for large f32
+// Reduction to |r| <= pi/4 and a quadrant: for moderate arguments by pi/2 in three parts (Cody and Waite), for large
 // ones by exact integer arithmetic with the bits of 2/pi (Payne and Hanek, 1983), behind a branch that is taken only when a lane needs it.
-// Large f64 arguments (above 2^29) go through the three-part reduction only and lose accuracy with size.
 // Polynomials: Cephes. Errors below 2 ulp where the reduction is exact.
 #include <math.h>
 
@@ -12,7 +11,7 @@
 static val to_int(math *m, val x) { return kernel_conv(&m->b, KERNEL_OP_TO_INT_S, x, m->i); }
 static val ibin(math *m, kernel_op op, val x, val y) { return kernel_bin(&m->b, op, x, y); }
 
-// r and n with x = n pi/2 + r for |x| up to about 2^17 (f32), 2^29 (f64).
+// r and n with x = n pi/2 + r for |x| up to 2^12 (f32), 2^20 (f64).
 static val reduce_small(math *m, val x, val *out_n) {
   static const double parts32[] = {1.5703125, 4.837512969970703125e-4, 7.549789954891e-8};
   static const double parts64[] = {1.57079632673412561417e0, 6.07710050630396597660e-11, 2.02226624879595063154e-21};
@@ -25,51 +24,64 @@ static val reduce_small(math *m, val x, val *out_n) {
   return r;
 }
 
-// Word w (0 most significant) of 2/pi = 0.A2F9836E 4E441529 FC2757D1 F534DDC0 DB629599 3C439041..., w in [0, 5] by lane.
+// Word w (0 most significant, one word of zeros first) of the binary fraction of 2/pi, by lane.
 static val two_over_pi(math *m, val w) {
-  static const uint32_t words[] = {0,          0xA2F9836E, 0x4E441529, 0xFC2757D1,
-                                   0xF534DDC0, 0xDB629599, 0x3C439041, 0xFE5163AB};
-  val v = m_i(m, (int32_t)words[7]);
-  for (int i = 6; i >= 0; i--) v = m_sel(m, ibin(m, KERNEL_OP_EQ, w, m_i(m, i)), m_i(m, (int32_t)words[i]), v);
+  static const uint64_t words64[] = {
+      0x0000000000000000, 0xA2F9836E4E441529, 0xFC2757D1F534DDC0, 0xDB6295993C439041,
+      0xFE5163ABDEBBC561, 0xB7246E3A424DD2E0, 0x06492EEA09D1921C, 0xFE1DEB1CB129A73E,
+      0xE88235F52EBB4484, 0xE99C7026B45F7E41, 0x3991D639835339F4, 0x9C845F8BBDF9283B,
+      0x1FF897FFDE05980F, 0xEF2F118B5A0A6D1F, 0x6D367ECF27CB09B7, 0x4F463F669E5FEA2D,
+      0x7527BAC7EBE5F17B, 0x3D0739F78A5292EA, 0x6BFB5FB11F8D5D08, 0x56033046FC7B6BAB,
+      0xF0CFBC209AF4361D};
+  int n = m_is64(m) ? 21 : 8;
+  val v = NULL;
+  for (int i = n - 1; i >= 0; i--) {
+    // 32-bit words: halves of the 64-bit ones, behind a zero word of their own size.
+    int64_t word = m_is64(m) ? (int64_t)words64[i] : i == 0 ? 0 : (int32_t)(words64[1 + (i - 1) / 2] >> ((i - 1) % 2 ? 0 : 32));
+    v = v ? m_sel(m, ibin(m, KERNEL_OP_EQ, w, m_i(m, i)), m_i(m, word), v) : m_i(m, word);
+  }
   return v;
 }
 
-// f32 only. |x| = M 2^(e-150) with a 24-bit M. The product M * 2/pi is needed modulo 4 with 30 fractional bits or more: three words
-// of 2/pi, chosen by the exponent, are enough.
+// |x| = M 2^e with an integer M of the mantissa's width. The product M * 2/pi is needed modulo 4 with a word and more of fractional bits:
+// three words of 2/pi, chosen by the exponent, are enough. W is the word size: 32 for f32, 64 for f64.
 static val reduce_large(math *m, val x, val *out_n) {
-  val bits = ibin(m, KERNEL_OP_AND, m_bits(m, x), m_i(m, 0x7fffffff));
-  val e = ibin(m, KERNEL_OP_SUB, ibin(m, KERNEL_OP_SHR_U, bits, m_i(m, 23)), m_i(m, 150));
-  val mant = ibin(m, KERNEL_OP_OR, ibin(m, KERNEL_OP_AND, bits, m_i(m, 0x7fffff)), m_i(m, 0x800000));
-  // Fraction bits of 2/pi from position e - 2 on (positions above weigh multiples of 4): shift in bits, word = shift / 32.
-  val start = ibin(m, KERNEL_OP_ADD, e, m_i(m, 32 - 2));  // words[0] is zero: 32 leading bits, so start >= 0 for e >= -30
-  val word = ibin(m, KERNEL_OP_SHR_U, start, m_i(m, 5)), shift = ibin(m, KERNEL_OP_AND, start, m_i(m, 31));
+  int W = m_is64(m) ? 64 : 32, mb = m_is64(m) ? 52 : 23, log_w = m_is64(m) ? 6 : 5;
+  int64_t one = 1, hidden = one << mb, magnitude = m_is64(m) ? INT64_MAX : INT32_MAX;
+  val bits = ibin(m, KERNEL_OP_AND, m_bits(m, x), m_i(m, magnitude));
+  val e = ibin(m, KERNEL_OP_SUB, ibin(m, KERNEL_OP_SHR_U, bits, m_i(m, mb)), m_i(m, (m_is64(m) ? 1023 : 127) + mb));
+  val mant = ibin(m, KERNEL_OP_OR, ibin(m, KERNEL_OP_AND, bits, m_i(m, hidden - 1)), m_i(m, hidden));
+  // Fraction bits of 2/pi from position e - 2 on (positions above weigh multiples of 4); the word of zeros in front keeps start >= 0.
+  val start = ibin(m, KERNEL_OP_ADD, e, m_i(m, W - 2));
+  val word = ibin(m, KERNEL_OP_SHR_U, start, m_i(m, log_w)), shift = ibin(m, KERNEL_OP_AND, start, m_i(m, W - 1));
   val w[4];
   for (int i = 0; i < 4; i++) w[i] = two_over_pi(m, ibin(m, KERNEL_OP_ADD, word, m_i(m, i)));
-  val zero = m_i(m, 0), none = ibin(m, KERNEL_OP_EQ, shift, zero), back = ibin(m, KERNEL_OP_AND, ibin(m, KERNEL_OP_SUB, m_i(m, 32), shift), m_i(m, 31));
+  val zero = m_i(m, 0), none = ibin(m, KERNEL_OP_EQ, shift, zero);
+  val back = ibin(m, KERNEL_OP_AND, ibin(m, KERNEL_OP_SUB, m_i(m, W), shift), m_i(m, W - 1));
   val f[3];
   for (int i = 0; i < 3; i++) {
     val low = m_sel(m, none, zero, ibin(m, KERNEL_OP_SHR_U, w[i + 1], back));
     f[i] = ibin(m, KERNEL_OP_OR, ibin(m, KERNEL_OP_SHL, w[i], shift), low);
   }
-  // f = bits of 2/pi with weights 2^-(e-2)...: M * f modulo 2^96; the top two bits are the quadrant.
+  // M * f modulo 2^(2W): the top two bits are the quadrant.
   val p2_hi = ibin(m, KERNEL_OP_MULHI_U, mant, f[2]);
   val p1_hi = ibin(m, KERNEL_OP_MULHI_U, mant, f[1]), p1_lo = ibin(m, KERNEL_OP_MUL, mant, f[1]);
   val p0_lo = ibin(m, KERNEL_OP_MUL, mant, f[0]);
   val mid = ibin(m, KERNEL_OP_ADD, p1_lo, p2_hi);
   val carry = m_sel(m, ibin(m, KERNEL_OP_LT_U, mid, p1_lo), m_i(m, 1), zero);
   val top = ibin(m, KERNEL_OP_ADD, ibin(m, KERNEL_OP_ADD, p0_lo, p1_hi), carry);
-  // Round to the nearest quadrant: the fraction becomes signed.
-  val n = ibin(m, KERNEL_OP_SHR_U, ibin(m, KERNEL_OP_ADD, top, m_i(m, 0x20000000)), m_i(m, 30));
-  val frac_hi = ibin(m, KERNEL_OP_SUB, top, ibin(m, KERNEL_OP_SHL, n, m_i(m, 30)));  // signed, in 2^-30 quadrants
-  // 62 bits of fraction as hi + lo; normalise through floats: hi * 2^-30 + lo * 2^-62.
-  val sign = ibin(m, KERNEL_OP_SHR_S, frac_hi, m_i(m, 31));
-  val ahi = ibin(m, KERNEL_OP_XOR, frac_hi, sign), alo = ibin(m, KERNEL_OP_XOR, mid, sign);
-  val lz = ibin(m, KERNEL_OP_MIN_S, kernel_un(&m->b, KERNEL_OP_CLZ, ahi), m_i(m, 31));
-  val back2 = ibin(m, KERNEL_OP_AND, ibin(m, KERNEL_OP_SUB, m_i(m, 32), lz), m_i(m, 31));
+  // Round to the nearest quadrant: the fraction becomes signed, in 2^-(W-2) quadrants.
+  val n = ibin(m, KERNEL_OP_SHR_U, ibin(m, KERNEL_OP_ADD, top, m_i(m, one << (W - 3))), m_i(m, W - 2));
+  val frac = ibin(m, KERNEL_OP_SUB, top, ibin(m, KERNEL_OP_SHL, n, m_i(m, W - 2)));
+  val sign = ibin(m, KERNEL_OP_SHR_S, frac, m_i(m, W - 1));
+  val ahi = ibin(m, KERNEL_OP_XOR, frac, sign), alo = ibin(m, KERNEL_OP_XOR, mid, sign);
+  // Normalise both words to one with its top bit set, then scale.
+  val lz = ibin(m, KERNEL_OP_MIN_S, kernel_un(&m->b, KERNEL_OP_CLZ, ahi), m_i(m, W - 1));
+  val back2 = ibin(m, KERNEL_OP_AND, ibin(m, KERNEL_OP_SUB, m_i(m, W), lz), m_i(m, W - 1));
   val in = m_sel(m, ibin(m, KERNEL_OP_EQ, lz, zero), zero, ibin(m, KERNEL_OP_SHR_U, alo, back2));
-  val lead = ibin(m, KERNEL_OP_OR, ibin(m, KERNEL_OP_SHL, ahi, lz), in);  // top bit set
+  val lead = ibin(m, KERNEL_OP_OR, ibin(m, KERNEL_OP_SHL, ahi, lz), in);
   val r = kernel_conv(&m->b, KERNEL_OP_FROM_INT_U, lead, m->f);
-  r = m_mul(m, r, m_exp2i(m, ibin(m, KERNEL_OP_SUB, m_i(m, -30), lz)));
+  r = m_mul(m, r, m_exp2i(m, ibin(m, KERNEL_OP_SUB, m_i(m, 2 - W), lz)));
   r = m_mul(m, r, m_c(m, 1.57079632679489661923));
   r = m_sel(m, ibin(m, KERNEL_OP_EQ, sign, zero), r, m_neg(m, r));
   val negative = m_lt(m, x, m_c(m, 0));
@@ -79,15 +91,11 @@ static val reduce_large(math *m, val x, val *out_n) {
 
 static val reduce(math *m, val x, val *out_n) {
   val n, r = reduce_small(m, x, &n);
-  if (m_is64(m)) {
-    *out_n = n;
-    return r;
-  }
-  val limit = m_c(m, 4096), large = m_and(m, m_lt(m, limit, m_abs(m, x)), m_lt(m, m_abs(m, x), m_c(m, INFINITY)));
+  val limit = m_c(m, m_is64(m) ? 1048576 : 4096), large = m_and(m, m_lt(m, limit, m_abs(m, x)), m_lt(m, m_abs(m, x), m_c(m, INFINITY)));
   val any = kernel_reduce(&m->b, KERNEL_OP_REDUCE_OR, large);
   kernel_type types[] = {r->type, n->type};
   kernel_if c = kernel_if_begin(&m->b, any, 2, types);
-  val safe = m_sel(m, large, x, m_c(m, 8192)), n2, r2 = reduce_large(m, safe, &n2);
+  val safe = m_sel(m, large, x, m_c(m, 8388608)), n2, r2 = reduce_large(m, safe, &n2);
   val then[] = {m_sel(m, large, r2, r), m_sel(m, large, n2, n)};
   kernel_if_else(&m->b, &c, then);
   val otherwise[] = {r, n};
