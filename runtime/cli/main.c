@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command-line tool: finds the command and runs it.
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -59,7 +58,6 @@ static void print_usage(FILE *f) {
 
 int main(int argc, char **argv) {
   cli_interrupt interrupt = {0};
-  signal(SIGPIPE, SIG_IGN);  // a closed pipe is a write error like any other
   if (argc < 2) {
     print_usage(stderr);
     return CLI_USAGE;

@@ -54,17 +54,19 @@ lemnos_status cli_put(strv text) {
 // `text` in lines of at most 110 columns, all but the first indented.
 static void print_wrapped(const char *text, int column, int indent) {
   const char *word = text;
-  while (*word) {
-    size_t n = strcspn(word, " ");
-    if (column + (int)n > 110) {
+  for (bool first = true; *word; first = false) {
+    int n = (int)strcspn(word, " ");
+    if (!first && column + n + 1 > 110) {
       printf("\n%*s", indent, "");
       column = indent;
+    } else if (!first) {
+      putchar(' ');
+      column++;
     }
-    printf("%.*s", (int)n, word);
-    column += (int)n + 1;
+    printf("%.*s", n, word);
+    column += n;
     word += n;
     while (*word == ' ') word++;
-    if (*word) putchar(' ');
   }
   putchar('\n');
 }

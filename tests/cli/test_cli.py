@@ -1,0 +1,545 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The command-line tool from outside: results, messages, exit codes, files.
+
+Usage: test_cli.py LEMNOS EXAMPLE SOURCE_ROOT [unittest arguments]. Needs the standard library only. Devices that the
+machine lacks are left out. Expected values are worked out by hand.
+"""
+import array
+import io
+import json
+import os
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import zipfile
+import zlib
+
+LEMNOS, EXAMPLE, ROOT = (os.path.abspath(p) for p in sys.argv[1:4])
+DEMO = os.path.join(ROOT, "examples", "digits_cnn")
+SANITIZED = bool(os.environ.get("LEMNOS_SANITIZE"))
+
+ADD = """func.func @main(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %0 = stablehlo.add %x, %y : tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}
+"""
+
+LONG_LOOP = """func.func @main(%n: tensor<i64>) -> tensor<i64> {
+  %zero = stablehlo.constant dense<0> : tensor<i64>
+  %one = stablehlo.constant dense<1> : tensor<i64>
+  %r = stablehlo.while(%i = %zero) : tensor<i64>
+   cond {
+    %c = stablehlo.compare LT, %i, %n : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %next = stablehlo.add %i, %one : tensor<i64>
+    stablehlo.return %next : tensor<i64>
+  }
+  return %r : tensor<i64>
+}
+"""
+
+
+def identity(tensor):
+    return "func.func @main(%%x: %s) -> %s {\n  return %%x : %s\n}\n" % (tensor, tensor, tensor)
+
+
+def npy(descr, shape, data, fortran=False, version=1):
+    """Bytes of a .npy file."""
+    header = "{'descr': %r, 'fortran_order': %r, 'shape': %r, }" % (descr, fortran, tuple(shape))
+    size = 10 if version == 1 else 12
+    header += " " * ((64 - (size + len(header) + 1) % 64) % 64) + "\n"
+    length = struct.pack("<H" if version == 1 else "<I", len(header))
+    return b"\x93NUMPY" + bytes([version, 0]) + length + header.encode() + data
+
+
+def read_npy(data):
+    """descr, fortran_order, shape, elements' bytes."""
+    assert data[:6] == b"\x93NUMPY" and data[6] == 1
+    length = struct.unpack("<H", data[8:10])[0]
+    assert (10 + length) % 64 == 0
+    header = eval(data[10:10 + length].decode(), {"__builtins__": {}})
+    return header["descr"], header["fortran_order"], header["shape"], data[10 + length:]
+
+
+def npz(entries, method=zipfile.ZIP_STORED):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as z:
+        for name, data in entries.items():
+            z.writestr(name + ".npy", data)
+    return buffer.getvalue()
+
+
+def f32(*values):
+    return struct.pack("<%df" % len(values), *values)
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.dir = tempfile.mkdtemp(prefix="lemnos-cli-")
+        self.addCleanup(shutil.rmtree, self.dir)
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith("LEMNOS_") or k in ("LEMNOS_LLVM_MODULE",)}
+        self.env["XDG_CACHE_HOME"] = self.dir
+
+    def file(self, name, data):
+        path = os.path.join(self.dir, name)
+        with open(path, "wb") as f:
+            f.write(data.encode() if isinstance(data, str) else data)
+        return path
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def lemnos(self, *args, code=0, env=None, **kw):
+        """Runs the tool; gives (stdout, stderr)."""
+        e = dict(self.env, **(env or {}))
+        p = subprocess.run([LEMNOS, *args], capture_output=True, text=True, env=e, timeout=120, cwd=self.dir, **kw)
+        self.assertEqual(p.returncode, code, "%s\nstdout: %s\nstderr: %s" % (args, p.stdout, p.stderr))
+        if code == 0:
+            self.assertEqual(p.stderr, "")
+        return p.stdout, p.stderr
+
+    def refused(self, pattern, *args, code=3, **kw):
+        """The tool fails with one message that matches."""
+        out, err = self.lemnos(*args, code=code, **kw)
+        self.assertRegex(err, pattern)
+        self.assertEqual(out, "")
+
+    def run_add(self, *args, **kw):
+        return self.lemnos("run", self.file("add.mlir", ADD), *args, "--device=interp", **kw)
+
+
+class Basics(Case):
+    def test_version(self):
+        self.assertRegex(self.lemnos("--version")[0], r"^lemnos \d+\.\d+\.\d+\n$")
+
+    def test_help(self):
+        out = self.lemnos("--help")[0]
+        for name in ("run", "check", "devices", "opt", "bench", "demo"):
+            self.assertIn("  " + name + " ", out)
+            for text in (self.lemnos(name, "--help")[0], self.lemnos("help", name)[0]):
+                self.assertTrue(text.startswith("Usage: lemnos %s " % name))
+                self.assertNotRegex(text, r" \n")
+                self.assertTrue(all(len(line) <= 120 for line in text.splitlines()))
+        self.assertIn("Exit codes", out)
+
+    def test_usage_errors(self):
+        for args, pattern in (
+            ((), "Usage"), (("fly",), "unknown command 'fly'"), (("run",), "no module"),
+            (("run", "a", "b"), "one module"), (("run", "a", "--nope"), "unknown option --nope"),
+            (("run", "a", "--device"), "--device needs a value"), (("run", "a", "--quiet=1"), "takes no value"),
+            (("run", "a", "--max-memory=lots"), "--max-memory=lots: expected SIZE"),
+            (("run", "a", "--timeout=-1"), "--timeout"), (("check",), "no file"), (("devices", "x"), "unexpected"),
+            (("opt", "a", "--emit=poem"), "--emit=poem"), (("bench", "a", "--runs=-3"), "--runs"),
+        ):
+            err = self.lemnos(*args, code=2)[1]
+            self.assertRegex(err, pattern)
+
+    def test_devices(self):
+        out = self.lemnos("devices")[0]
+        self.assertRegex(out, r"(?m)^interp ")
+        j = json.loads(self.lemnos("devices", "--json")[0])
+        self.assertEqual(j["devices"][-1]["id"] if not j["devices"][-1]["compile_only"] else "interp", "interp")
+
+    @unittest.skipIf(SANITIZED, "sanitizers are slow to start")
+    def test_start_is_quick(self):
+        best = 1.0
+        for _ in range(5):
+            start = time.monotonic()
+            self.lemnos("--version")
+            best = min(best, time.monotonic() - start)
+        self.assertLess(best, 0.1)  # without the child's own start-up in Python; the goal for the tool is 20 ms
+
+
+class Inputs(Case):
+    def test_values_and_output(self):
+        out = self.run_add("--input", "2x3xf32=1,2,3,4,5,6", "--input", "2x3xf32=0.5")[0]
+        self.assertEqual(out, "out0: tensor<2x3xf32>\n[[1.5 2.5 3.5]\n [4.5 5.5 6.5]]\n")
+
+    def test_named(self):
+        out = self.run_add("--input", "arg1=2x3xf32=10,20,30,40,50,60", "--input", "2x3xf32=iota")[0]
+        self.assertIn("[[10 21 32]\n [43 54 65]]", out)
+
+    def test_random_is_seeded(self):
+        a = self.run_add("--inputs=random", "--seed=7")[0]
+        self.assertEqual(a, self.run_add("--inputs", "random", "--seed", "7")[0])
+        self.assertNotEqual(a, self.run_add("--inputs=random", "--seed=8")[0])
+
+    def test_scalars(self):
+        for tensor, spec, shown in (("tensor<f64>", "f64=2.5", "2.5"), ("tensor<i1>", "i1=true", "true"),
+                                    ("tensor<complex<f32>>", "complex<f32>=(1,-2)", None), ("tensor<ui64>", "ui64=18446744073709551615", "18446744073709551615"),
+                                    ("tensor<bf16>", "bf16=1.5", "1.5"), ("tensor<i4>", "i4=-8", "-8")):
+            out = self.lemnos("run", self.file("m.mlir", identity(tensor)), "--input", spec, "--device=interp")[0]
+            if shown:
+                self.assertEqual(out, "out0: %s\n%s\n" % (tensor, shown))
+
+    def test_fortran_and_big_endian(self):
+        # column-major 1,4,2,5,3,6 is [[1,2,3],[4,5,6]]
+        self.file("x.npy", npy("<f4", (2, 3), f32(1, 4, 2, 5, 3, 6), fortran=True))
+        self.file("y.npy", npy(">f4", (2, 3), struct.pack(">6f", 0, 0, 0, 1, 1, 1), version=2))
+        out = self.run_add("--input=x.npy", "--input=y.npy")[0]
+        self.assertIn("[[1 2 3]\n [5 6 7]]", out)
+
+    def test_npz_round_trip_of_every_type(self):
+        cases = {"i1": "|b1", "i8": "|i1", "i16": "<i2", "i32": "<i4", "i64": "<i8", "ui8": "|u1", "ui16": "<u2",
+                 "ui32": "<u4", "ui64": "<u8", "f16": "<f2", "f32": "<f4", "f64": "<f8", "complex<f32>": "<c8",
+                 "complex<f64>": "<c16", "bf16": "<u2", "f8E4M3FN": "|u1", "f8E5M2": "|u1", "f4E2M1FN": "|u1",
+                 "i4": "|i1", "ui4": "|u1", "i2": "|i1", "ui2": "|u1"}
+        for dtype, descr in cases.items():
+            width = int(descr[2:])
+            data = bytes([1, 0] * width) if dtype != "i1" else b"\1\0"
+            data = data[:2 * width]
+            self.file("in.npz", npz({"arg0": npy(descr, (2,), data)}))
+            self.lemnos("run", self.file("m.mlir", identity("tensor<2x%s>" % dtype)), "--inputs=in.npz", "--outputs=out.npz", "--device=interp")
+            with zipfile.ZipFile(self.path("out.npz")) as z:
+                self.assertEqual(z.namelist(), ["out0.npy"])
+                self.assertIsNone(z.testzip())
+                self.assertEqual(read_npy(z.read("out0.npy")), (descr, False, (2,), data), dtype)
+
+    def test_one_npy_out(self):
+        self.run_add("--input=2x3xf32=1", "--input=2x3xf32=2", "--outputs=out.npy")
+        with open(self.path("out.npy"), "rb") as f:
+            self.assertEqual(read_npy(f.read()), ("<f4", False, (2, 3), f32(*[3] * 6)))
+
+    def test_ml_dtypes_raw_bits(self):
+        self.file("x.npy", npy("|V2", (1,), struct.pack("<H", 0x3fc0)))
+        out = self.lemnos("run", self.file("m.mlir", identity("tensor<1xbf16>")), "--input=x.npy", "--device=interp")[0]
+        self.assertIn("[1.5]", out)
+
+    def test_deflated(self):
+        self.file("in.npz", npz({"arg0": npy("<f4", (2, 3), f32(*[2] * 6)), "arg1": npy("<f4", (2, 3), f32(*[3] * 6))}, zipfile.ZIP_DEFLATED))
+        e = dict(self.env)
+        p = subprocess.run([LEMNOS, "run", self.file("add.mlir", ADD), "--inputs=in.npz", "--device=interp"], capture_output=True, text=True, env=e, cwd=self.dir)
+        if p.returncode == 4:
+            self.assertIn("zlib", p.stderr)
+        else:
+            self.assertIn("[[5 5 5]\n [5 5 5]]", p.stdout)
+
+    def test_recipes(self):
+        # SplitMix64 of seed 0: 0xe220a8397b1dcdaf, 0x6e789e6aa1b965f4 (published reference outputs)
+        z = (0xe220a8397b1dcdaf, 0x6e789e6aa1b965f4)
+        uniform = [((v >> 40) - (1 << 23)) * 2.0 ** -23 for v in z]
+        integers = [-5 + (((v >> 32) * 15) >> 32) for v in z]
+        module = "func.func @main(%a: tensor<2xf32>, %b: tensor<2xi32>, %c: tensor<i8>, %d: tensor<2xf32>, %e: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xi32>, tensor<i8>, tensor<2xf32>, tensor<2xf32>) {\n  return %a, %b, %c, %d, %e : tensor<2xf32>, tensor<2xi32>, tensor<i8>, tensor<2xf32>, tensor<2xf32>\n}\n"
+        header = json.dumps({"w": {"dtype": "F32", "shape": [2], "data_offsets": [4, 12]}, "__metadata__": {"k": "v"}}).encode()
+        self.file("weights.safetensors", struct.pack("<Q", len(header)) + header + f32(0, 7, 8))
+        recipes = [
+            {"fill": "uniform", "shape": [2], "dtype": "f32", "center": 0.0, "scale": 1.0, "seed": 0, "crc32": zlib.crc32(f32(*uniform))},
+            {"fill": "integer", "shape": [2], "dtype": "i32", "low": -5, "high": 10, "seed": 0},
+            {"fill": "constant", "shape": [], "dtype": "i8", "value": -3},
+            {"fill": "stored", "shape": [2], "dtype": "f32", "crc32": zlib.crc32(f32(1, 2))},
+            {"fill": "safetensors", "shape": [2], "dtype": "f32", "path": "x/weights.safetensors", "tensor": "w"},
+        ]
+        self.file("inputs.npz", npz({"arg3": npy("<f4", (2,), f32(1, 2))}))
+        self.file("inputs.json", json.dumps({"arguments": recipes}))
+        m = self.file("m.mlir", module)
+        self.lemnos("run", m, "--inputs", self.dir, "--outputs=out.npz", "--device=interp")
+        with zipfile.ZipFile(self.path("out.npz")) as z:
+            got = [read_npy(z.read("out%d.npy" % i))[3] for i in range(5)]
+        self.assertEqual(got, [f32(*uniform), struct.pack("<2i", *integers), b"\xfd", f32(1, 2), f32(7, 8)])
+        os.rename(self.path("weights.safetensors"), self.path("elsewhere"))
+        self.refused("LEMNOS_SAFETENSORS", "run", m, "--inputs=inputs.json", "--device=interp")
+        self.lemnos("run", m, "--inputs=inputs.json", "--safetensors=elsewhere", "--quiet", "--device=interp")
+        self.lemnos("run", m, "--inputs=inputs.json", "--quiet", "--device=interp", env={"LEMNOS_SAFETENSORS": "elsewhere"})
+        recipes[0]["crc32"] ^= 1
+        self.file("inputs.json", json.dumps({"arguments": recipes}))
+        self.refused("CRC-32", "run", m, "--inputs=inputs.json", "--safetensors=elsewhere", "--device=interp")
+
+    def test_dynamic_arguments(self):
+        m = self.file("m.mlir", "func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {\n  %0 = stablehlo.add %x, %x : tensor<?xf32>\n  return %0 : tensor<?xf32>\n}\n")
+        out = self.lemnos("run", m, "--input=3xf32=1,2,3", "--device=interp")[0]
+        self.assertEqual(out, "out0: tensor<3xf32>\n[2 4 6]\n")
+
+    def test_entry(self):
+        m = self.file("m.mlir", "func.func @a() -> tensor<i32> {\n  %0 = stablehlo.constant dense<1> : tensor<i32>\n  return %0 : tensor<i32>\n}\nfunc.func @b() -> tensor<i32> {\n  %0 = stablehlo.constant dense<2> : tensor<i32>\n  return %0 : tensor<i32>\n}\n")
+        self.assertIn("\n2\n", self.lemnos("run", m, "--entry=b", "--device=interp")[0])
+        self.refused("(?s)a.*b", "run", m, "--device=interp")
+
+    def test_long_arrays_are_shortened(self):
+        m = self.file("m.mlir", identity("tensor<2000xi32>"))
+        out = self.lemnos("run", m, "--input=2000xi32=iota", "--device=interp")[0]
+        self.assertIn("[   0    1    2 ... 1997 1998 1999]", out)
+        self.assertIn(" 1000 ", self.lemnos("run", m, "--input=2000xi32=iota", "--full", "--device=interp")[0])
+
+
+class BadInput(Case):
+    def test_files(self):
+        add = self.file("add.mlir", ADD)
+        self.refused("cannot open 'none.mlir'", "run", "none.mlir", "--device=interp")
+        self.refused("cannot open 'none.npz'", "run", add, "--inputs=none.npz", "--device=interp")
+        self.refused("argument 0.*cannot open 'none.npy'", "run", add, "--input=none.npy", "--device=interp")
+        self.refused("neither inputs.json nor inputs.npz", "run", add, "--inputs", self.dir, "--device=interp")
+
+    def test_malformed_module(self):
+        m = self.file("m.mlir", ADD.replace("stablehlo.add", "stablehlo.plus"))
+        self.refused(r"m\.mlir:2:\d+: error:.*stablehlo\.plus", "run", m, "--inputs=zeros", "--device=interp", code=self.any_refusal(m))
+        m = self.file("n.mlir", ADD.replace("return", "return ("))
+        self.refused(r"n\.mlir:3:\d+: error:", "run", m, "--inputs=zeros", "--device=interp")
+
+    def any_refusal(self, module):
+        return subprocess.run([LEMNOS, "run", module, "--inputs=zeros", "--device=interp"], capture_output=True, env=self.env).returncode or -1
+
+    def test_wrong_arguments(self):
+        for args, pattern in (
+            ((), "argument 0 .tensor<2x3xf32>. is missing"),
+            (("--input=2x3xf32=1",), "argument 1 .tensor<2x3xf32>. is missing"),
+            (("--input=3x2xf32=1", "--input=2x3xf32=1"), "argument 0 is tensor<3x2xf32>, the program takes tensor<2x3xf32>"),
+            (("--input=2x3xf64=1", "--input=2x3xf32=1"), "argument 0 is tensor<2x3xf64>"),
+            (("--input=2x3xf32=1,2", "--input=2x3xf32=1"), "2 values, expected 6"),
+            (("--input=2x3xf32=1,2,3,4,5,6,7", "--input=2x3xf32=1"), "more values"),
+            (("--input=2x3xf32=one", "--input=2x3xf32=1"), "'one' is not a value of type f32"),
+            (("--inputs=zeros", "--input=arg2=2x3xf32=1"), "argument 2, but the program takes 2"),
+            (("--inputs=zeros", "--input=arg0=2x3xf32=1", "--input=2x3xf32=1"), "given twice"),
+        ):
+            self.refused(pattern, "run", self.file("add.mlir", ADD), *args, "--device=interp")
+
+    def test_npz_trouble(self):
+        add = self.file("add.mlir", ADD)
+        good = npz({"arg0": npy("<f4", (2, 3), f32(*[2] * 6)), "arg1": npy("<f4", (2, 3), f32(*[3] * 6))})
+        flipped = bytearray(good)
+        flipped[good.index(f32(2, 2))] ^= 1
+        for data, pattern in (
+            (b"", "too short"), (b"hello" * 10, "no directory"), (good[:-30], "no directory"), (bytes(flipped), "checksum"),
+            (npz({"arg0": npy("<f8", (2, 3), bytes(48)), "arg1": npy("<f4", (2, 3), bytes(24))}), "holds elements of type f64, expected f32"),
+            (npz({"arg0": npy("<f4", (2, 3), bytes(20))}), "cut short"),
+            (npz({"arg0": npy("<f4", (2, 3), bytes(28))}), "bytes behind"),
+            (npz({"arg0": b"nonsense"}), "not a .npy"),
+            (npz({"arg0": npy("<f4", (2, 3), bytes(24)), "arg2": npy("<f4", (), bytes(4))}), "holds arg2, but the program takes 2"),
+            (npz({"x": npy("<f4", (2, 3), bytes(24))}), "argument 0 .* is missing"),
+            (npz({"arg0": npy("<f4", (2 ** 62, 2 ** 62), b"")}), "cut short|too large"),
+            (npz({"arg0": npy("|O", (1,), b"")}), "not supported|not a .npy"),
+        ):
+            self.file("in.npz", data)
+            self.refused(pattern, "run", add, "--inputs=in.npz", "--device=interp")
+
+    def test_damaged_archives_never_crash(self):
+        add = self.file("add.mlir", ADD)
+        good = npz({"arg0": npy("<f4", (2, 3), f32(*[2] * 6)), "arg1": npy("<f4", (2, 3), f32(*[3] * 6))}, zipfile.ZIP_DEFLATED)
+        for at in range(0, len(good), 7):
+            bad = bytearray(good)
+            bad[at] ^= 0x55
+            self.file("in.npz", bytes(bad))
+            p = subprocess.run([LEMNOS, "run", add, "--inputs=in.npz", "--quiet", "--device=interp"], capture_output=True, env=self.env, cwd=self.dir)
+            self.assertIn(p.returncode, (0, 3, 4), (at, p.stderr))
+
+    def test_narrow_range(self):
+        m = self.file("m.mlir", identity("tensor<1xi4>"))
+        self.file("x.npy", npy("|i1", (1,), b"\x08"))
+        self.refused("does not fit in i4", "run", m, "--input=x.npy", "--device=interp")
+
+    def test_json(self):
+        add = self.file("add.mlir", ADD)
+        for text, pattern in (("{", r"inputs\.json:1:2: error: not JSON"), ('{"arguments": []}', "describes 0 arguments"), ("[1, 2,]", "not JSON"), ("{}", "no list"),
+                              ('{"arguments": [{}, {}]}', "recipe of argument 0"), ("[" * 1000, "nesting")):
+            self.file("inputs.json", text)
+            self.refused(pattern, "run", add, "--inputs=inputs.json", "--device=interp")
+
+    def test_unknown_device(self):
+        add = self.file("add.mlir", ADD)
+        self.refused("(?s)no device 'abacus'.*interp", "run", add, "--inputs=zeros", "--device=abacus")
+        self.refused("no device 'abacus'", "run", add, "--inputs=zeros", env={"LEMNOS_DEVICE": "abacus"})
+
+    def test_full_disk(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full")
+        add = self.file("add.mlir", ADD)
+        self.refused("cannot write '/dev/full'", "run", add, "--inputs=zeros", "--outputs=/dev/full", "--device=interp", code=5)
+        with open("/dev/full", "w") as full:
+            for args in (("--version",), ("run", add, "--inputs=zeros", "--device=interp"), ("opt", add), ("devices",)):
+                p = subprocess.run([LEMNOS, *args], stdout=full, stderr=subprocess.PIPE, text=True, env=self.env)
+                self.assertEqual(p.returncode, 5, args)
+                self.assertIn("cannot write to standard output", p.stderr)
+        self.refused("cannot open|cannot write", "run", add, "--inputs=zeros", "--outputs=no/such/folder/out.npz", "--device=interp")
+
+    def test_unimplemented(self):
+        m = self.file("m.mlir", "func.func @main(%x: tensor<f32>) -> tensor<f32> {\n  %0 = stablehlo.custom_call @no_such_target(%x) : (tensor<f32>) -> tensor<f32>\n  return %0 : tensor<f32>\n}\n")
+        self.refused("no_such_target", "run", m, "--inputs=zeros", "--device=interp", code=4)
+
+
+class Limits(Case):
+    def test_timeout(self):
+        m = self.file("loop.mlir", LONG_LOOP)
+        self.refused("stopped", "run", m, "--input=i64=1000000000000", "--timeout=0.2", "--device=interp", code=124)
+
+    def test_max_memory(self):
+        m = self.file("m.mlir", "func.func @main(%x: tensor<f32>) -> tensor<f32> {\n  %0 = stablehlo.broadcast_in_dim %x, dims = [] : (tensor<f32>) -> tensor<1024x1024xf32>\n  %1 = stablehlo.sine %0 : tensor<1024x1024xf32>\n  %2 = stablehlo.constant dense<0.0> : tensor<f32>\n  %3 = stablehlo.reduce(%1 init: %2) applies stablehlo.add across dimensions = [0, 1] : (tensor<1024x1024xf32>, tensor<f32>) -> tensor<f32>\n  return %3 : tensor<f32>\n}\n")
+        self.refused("memory|limit", "run", m, "--inputs=zeros", "--max-memory=1M", "--device=interp", code=5)
+        self.lemnos("run", m, "--inputs=zeros", "--max-memory=64M", "--device=interp")
+
+    def test_interrupt(self):
+        m = self.file("loop.mlir", LONG_LOOP)
+        for sig in (signal.SIGINT, signal.SIGTERM):
+            p = subprocess.Popen([LEMNOS, "run", m, "--input=i64=1000000000000", "--outputs=out.npz", "--device=interp"], stderr=subprocess.PIPE, text=True,
+                                 env=self.env, cwd=self.dir, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+            time.sleep(2 if SANITIZED else 0.5)
+            p.send_signal(sig)
+            _, err = p.communicate(timeout=60)
+            self.assertEqual(p.returncode, 130, err)
+            self.assertIn("interrupted", err)
+            self.assertEqual(sorted(os.listdir(self.dir)), ["loop.mlir"])
+
+
+class Expect(Case):
+    def expect(self, entries, *args, code=0):
+        self.file("expected.npz", npz(entries))
+        return self.lemnos("run", self.file("add.mlir", ADD), "--input=2x3xf32=1,2,3,4,5,6", "--input=2x3xf32=0", "--expect=expected.npz", "--device=interp", *args, code=code)
+
+    def test_equal_and_different(self):
+        out = self.expect({"out0": npy("<f4", (2, 3), f32(1, 2, 3, 4, 5, 6))})[0]
+        self.assertIn("out0 tensor<2x3xf32>: ok, max abs error 0, max rel error 0", out)
+        out, err = self.expect({"out0": npy("<f4", (2, 3), f32(1, 2, 3, 4, 5, 7))}, code=1)
+        self.assertIn("first at [1, 2]: actual 6, expected 7", out)
+        self.assertIn("the results are not those of expected.npz", err)
+        self.expect({"out0": npy("<f4", (3, 2), f32(1, 2, 3, 4, 5, 6))}, code=1)
+        self.expect({"out1": npy("<f4", (2, 3), bytes(24))}, code=3)
+
+    def test_tolerances(self):
+        entries = {"out0": npy("<f4", (2, 3), f32(1, 2, 3, 4, 5, 6.5))}  # |6 - 6.5| = 0.5
+        self.expect(entries, "--atol=0.5")
+        self.expect(entries, "--atol=0.49", code=1)
+        self.expect(entries, "--rtol=0.08")
+        self.expect(entries, "--rtol=0.07", code=1)
+
+    def test_meta(self):
+        # every second element: 1, 3, 5; the last may be 0.25 off
+        entries = {"out0": npy("<f4", (3,), f32(1, 3, 5.25))}
+        self.file("meta.json", json.dumps({"outputs": [{"name": "out0", "golden_stride": 2, "rtol": 0, "atol": 0.25}]}))
+        self.assertIn("every 2th element", self.expect(entries)[0])
+        self.file("meta.json", json.dumps({"outputs": [{"name": "out0", "golden_stride": 2, "rtol": 0, "atol": 0.125}]}))
+        self.expect(entries, code=1)
+
+    def test_may_differ(self):
+        m = self.file("m.mlir", identity("tensor<3xi32>"))
+        self.file("expected.npz", npz({"out0": npy("<i4", (3,), struct.pack("<3i", 1, 2, 4))}))
+        args = ("run", m, "--input=3xi32=1,2,3", "--expect", "expected.npz", "--device=interp")
+        self.lemnos(*args, code=1)
+        self.file("meta.json", json.dumps({"outputs": [{"may_differ": 1}]}))
+        self.lemnos(*args)
+
+    def test_nan_matches_nan(self):
+        m = self.file("m.mlir", identity("tensor<2xf32>"))
+        self.file("expected.npz", npz({"out0": npy("<f4", (2,), f32(float("nan"), float("inf")))}))
+        self.lemnos("run", m, "--input=2xf32=nan,inf", "--expect=expected.npz", "--device=interp")
+        self.lemnos("run", m, "--input=2xf32=nan,-inf", "--expect=expected.npz", "--device=interp", code=1)
+        self.lemnos("run", m, "--input=2xf32=0,inf", "--expect=expected.npz", "--device=interp", code=1)
+
+
+CHECK = """func.func @good() {
+  %%0 = stablehlo.constant dense<[1, 2]> : tensor<2xi32>
+  check.expect_eq_const %%0, dense<[1, %d]> : tensor<2xi32>
+  return
+}
+"""
+
+
+class Check(Case):
+    def test_counts(self):
+        custom = "func.func @main(%x: tensor<f32>) -> tensor<f32> {\n  return %x : tensor<f32>\n}\n"
+        refused = "func.func @odd() -> tensor<f32> {\n  %0 = stablehlo.custom_call @no_such_target() : () -> tensor<f32>\n  return %0 : tensor<f32>\n}\n"
+        f = self.file("a.mlir", CHECK % 2 + "// -----\n" + CHECK % 3 + "// -----\n\n// a comment\n\n// -----\n" + refused)
+        g = self.file("b.mlir", custom)
+        out = self.lemnos("check", f, g, "--device=interp", code=1)[0]
+        self.assertEqual(out.splitlines()[-1], "1 passed, 1 failed, 2 skipped")
+        # the second module's check stands in line 3 of its part, line 9 of the file
+        self.assertRegex(out, r"FAIL \S*a\.mlir @good: \S*a\.mlir:9:\d+: ")
+        self.assertIn("at [1]: actual 2, expected 3", out)
+        self.assertRegex(out, r"SKIP \S*a\.mlir @odd: .*no_such_target")
+        self.assertNotIn("PASS", out)
+        self.assertIn("PASS", self.lemnos("check", "-v", f, g, "--device=interp", code=1)[0])
+        self.assertEqual(out, self.lemnos("check", f, g, "--jobs=3", "--device=interp", code=1)[0])
+        self.assertTrue(self.lemnos("check", "--any-arguments", g, "--device=interp")[0].endswith("1 passed, 0 failed, 0 skipped\n"))
+
+    def test_main_alone_counts(self):
+        m = self.file("m.mlir", CHECK % 3 + (CHECK % 2).replace("@good", "@main"))
+        self.assertEqual(self.lemnos("check", m, "--device=interp")[0], "1 passed, 0 failed, 0 skipped\n")
+
+    def test_trouble(self):
+        out = self.lemnos("check", self.file("bad.mlir", "func.func @main( {\n}\n"), "none.mlir", "--device=interp", code=1)[0]
+        self.assertEqual(out.splitlines()[-1], "0 passed, 2 failed, 0 skipped")
+        self.assertRegex(out, r"bad\.mlir:1:\d+: error")
+
+
+class Opt(Case):
+    def test_forms(self):
+        add = self.file("add.mlir", ADD)
+        self.assertIn("HloModule", self.lemnos("opt", add)[0])
+        self.assertIn("add ", self.lemnos("opt", add, "--emit=interp")[0])
+        text = self.lemnos("opt", add, "--emit=stablehlo")[0]
+        again = self.file("again.mlir", text)
+        self.assertEqual(self.lemnos("run", again, "--inputs=ones", "--device=interp")[0], "out0: tensor<2x3xf32>\n[[2 2 2]\n [2 2 2]]\n")
+        hlo = self.file("again.hlo", self.lemnos("opt", add)[0])
+        self.assertIn("[2 2 2]", self.lemnos("run", hlo, "--inputs=ones", "--device=interp")[0])
+        self.lemnos("opt", add, "-o", "out.hlo")
+        self.assertTrue(os.path.exists(self.path("out.hlo")))
+
+    def test_passes(self):
+        dead = self.file("m.mlir", ADD.replace("  return", "  %1 = stablehlo.subtract %x, %y : tensor<2x3xf32>\n  return"))
+        self.assertIn("subtract", self.lemnos("opt", dead, "--passes=none")[0])
+        self.assertNotIn("subtract", self.lemnos("opt", dead, "--passes=dce")[0])
+        self.assertIn("after dce", self.lemnos("opt", dead, "--passes=dce,cse", "--dump-after=dce")[0])
+        self.assertIn(" ms ", self.lemnos("opt", dead, "--time-passes", "--verify-each")[0])
+        self.refused("no pass 'nope'", "opt", dead, "--passes=nope")
+        self.assertIn("dce", self.lemnos("opt", "--list-passes")[0])
+        self.refused("no backend knows the target 'abacus'", "opt", dead, "--target=abacus")
+
+
+class Bench(Case):
+    def test_json(self):
+        out = self.lemnos("bench", self.file("add.mlir", ADD), "--inputs=random", "--runs=5", "--json", "--device=interp")[0]
+        j = json.loads(out)
+        for key in ("compile_ms", "median_ms", "min_ms", "peak_bytes", "temp_bytes", "scratch_bytes", "gflops_per_s", "gb_per_s"):
+            self.assertIn(key, j)
+        self.assertEqual((j["runs"], j["flops"], j["io_bytes"]), (5, 6, 72))
+        self.assertLessEqual(j["min_ms"], j["median_ms"])
+        self.assertIn("median", self.lemnos("bench", self.file("add.mlir", ADD), "--inputs=ones", "--runs=1", "--profile", "--device=interp")[0])
+
+    def test_flops(self):
+        dot = "func.func @main(%x: tensor<4x5xf32>, %y: tensor<5x7xf32>) -> tensor<4x7xf32> {\n  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<4x5xf32>, tensor<5x7xf32>) -> tensor<4x7xf32>\n  return %0 : tensor<4x7xf32>\n}\n"
+        j = json.loads(self.lemnos("bench", self.file("dot.mlir", dot), "--inputs=random", "--runs=1", "--json", "--device=interp")[0])
+        self.assertEqual(j["flops"], 2 * 4 * 5 * 7)
+
+
+class Devices(Case):
+    """The trained example and the C program on whatever this machine has."""
+
+    def ids(self):
+        return [d["id"] for d in json.loads(self.lemnos("devices", "--json")[0])["devices"] if not d["compile_only"]]
+
+    def test_digits(self):
+        for d in self.ids():
+            with self.subTest(d):
+                out = self.lemnos("run", os.path.join(DEMO, "module.mlir"), "--inputs", DEMO, "--expect", DEMO, env={"LEMNOS_DEVICE": d})[0]
+                self.assertIn("ok", out)
+
+    def test_demo(self):
+        out = self.lemnos("demo", DEMO, "--runs=1")[0]
+        self.assertEqual(re.findall(r"(?m)^(\S+) .* 100\.00%", out), self.ids())
+
+    def test_explain_and_profile(self):
+        for d in self.ids():
+            with self.subTest(d):
+                out = self.lemnos("run", self.file("add.mlir", ADD), "--inputs=ones", "--explain", "--profile", "--device", d)[0]
+                self.assertIn("device " + d, out)
+                self.assertIn("share", out)
+
+    def test_example_program(self):
+        # x = 1..6, y = 2,2,2,3,3,3, z = .5,.5,.5,-1,-1,-1
+        for d in self.ids():
+            with self.subTest(d):
+                p = subprocess.run([EXAMPLE, d], capture_output=True, text=True, env=self.env, timeout=120)
+                self.assertEqual((p.returncode, p.stderr), (0, ""))
+                self.assertEqual(p.stdout, "device: %s\nx * y + z: 2.5 4.5 6.5 / 11 14 17\n(x * y + z) * y + z: 5.5 9.5 13.5 / 32 41 50\n" % d)
+        p = subprocess.run([EXAMPLE, "abacus"], capture_output=True, text=True, env=self.env)
+        self.assertEqual(p.returncode, 1)
+        self.assertIn("error 3: no device 'abacus'", p.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]])
