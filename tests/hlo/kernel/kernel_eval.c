@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+// Groups: the invocations of a workgroup are coroutines that give way at barriers and subgroup operations until all have come there.
 // Values are arrays of lanes; integers sign-extended in 64 bits (i1: 0 or 1), floats as doubles rounded to their type after each op.
 #include "tests/hlo/kernel/kernel_eval.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <ucontext.h>
 
 #include "hlo/literal.h"
 
@@ -12,14 +14,31 @@ typedef union lane {
   double f;
 } lane;
 
-typedef struct machine {
+enum { GROUP_STACK = 256 << 10 };
+
+typedef struct machine machine;
+
+typedef struct group {       // the invocations of one workgroup
+  machine *members;
+  int n, subgroup;
+  int64_t number;
+  ucontext_t scheduler;
+} group;
+
+struct machine {
   const kernel *k;
+  group *group;              // NULL: a core kernel
+  ucontext_t context;
+  void *stack;
+  bool done;
+  const kernel_instr *waits; // at this barrier or subgroup operation
+  lane exchange[64];         // what it gives the others of its subgroup
   void *const *params;
   void **arrays;
   lane **values;       // by id
   int64_t item;
   const char *error;
-} machine;
+};
 
 static const char *failure(const char *format, long long a, long long b) {
   char *text = malloc(200);
@@ -400,6 +419,59 @@ static void vector(machine *m, const kernel_instr *i) {
   }
 }
 
+// --- groups ------------------------------------------------------------------------------------------------------------------------
+
+static void give_way(machine *m, const kernel_instr *i) {
+  m->waits = i;
+  swapcontext(&m->context, &m->group->scheduler);
+}
+
+static double combine_float(machine *m, kernel_op op, double x, double y) {
+  return float_op(m, op == KERNEL_OP_SUBGROUP_ADD ? KERNEL_OP_ADD : op == KERNEL_OP_SUBGROUP_MIN ? KERNEL_OP_MIN : KERNEL_OP_MAX, x, y, 0);
+}
+
+static void subgroup_op(machine *m, const kernel_instr *i) {
+  kernel_type t = i->results[0].type;
+  int size = m->group->subgroup, local = (int)(m - m->group->members), mine = local % size;
+  const machine *first = m - mine;
+  if (i->op == KERNEL_OP_SUBGROUP_LANE) {
+    result(m, &i->results[0])->i = mine;
+    return;
+  }
+  memcpy(m->exchange, m->values[i->operands[0]->id], sizeof(lane) * t.lanes);
+  give_way(m, i);
+  int other = i->op == KERNEL_OP_SUBGROUP_SHUFFLE       ? (int)m->values[i->operands[1]->id]->i
+              : i->op == KERNEL_OP_SUBGROUP_SHUFFLE_XOR ? mine ^ (int)i->imm.i
+                                                        : (int)i->imm.i;
+  lane v[64];
+  if (i->op == KERNEL_OP_SUBGROUP_SHUFFLE || i->op == KERNEL_OP_SUBGROUP_SHUFFLE_XOR || i->op == KERNEL_OP_SUBGROUP_BROADCAST) {
+    if (other < 0 || other >= size) m->error = failure("subgroup lane %lld of %lld", other, size);
+    else memcpy(v, first[other].exchange, sizeof v);
+  } else {
+    memcpy(v, first[0].exchange, sizeof v);
+    for (int o = 1; o < size; o++)
+      for (int l = 0; l < t.lanes; l++) {
+        if (kernel_scalar_table[t.scalar].is_float) v[l].f = round_to(t, combine_float(m, i->op, v[l].f, first[o].exchange[l].f));
+        else v[l].i = wrap(t, integer_op(m, i->op == KERNEL_OP_SUBGROUP_ADD ? KERNEL_OP_ADD : i->op == KERNEL_OP_SUBGROUP_MIN ? KERNEL_OP_MIN_S : KERNEL_OP_MAX_S, t, v[l].i, first[o].exchange[l].i));
+      }
+  }
+  give_way(m, i);  // nobody overwrites what others still read
+  memcpy(result(m, &i->results[0]), v, sizeof(lane) * t.lanes);
+}
+
+static void group_op(machine *m, const kernel_instr *i) {
+  if (!m->group) {
+    m->error = "group operation in a core kernel";
+    return;
+  }
+  switch (i->op) {
+    case KERNEL_OP_LOCAL_ID: result(m, &i->results[0])->i = m - m->group->members; return;
+    case KERNEL_OP_GROUP_ID: result(m, &i->results[0])->i = m->group->number; return;
+    case KERNEL_OP_BARRIER: give_way(m, i); return;
+    default: subgroup_op(m, i);
+  }
+}
+
 static void run_instr(machine *m, const kernel_instr *i) {
   switch (kernel_op_table[i->op].cls) {
     case KERNEL_CLASS_CONST: {
@@ -422,7 +494,7 @@ static void run_instr(machine *m, const kernel_instr *i) {
     case KERNEL_CLASS_CTRL:
       if (i->op != KERNEL_OP_YIELD) control(m, i);
       return;
-    case KERNEL_CLASS_GROUP: m->error = "group operation"; return;
+    case KERNEL_CLASS_GROUP: group_op(m, i); return;
     case KERNEL_CLASS_TILE: tile(m, i); return;
     case KERNEL_CLASS_CONV:
       if (i->op == KERNEL_OP_BITCAST) {
@@ -439,22 +511,108 @@ static void run_block(machine *m, const kernel_block *b) {
   for (const kernel_instr *i = b->first; i && !m->error; i = i->next) run_instr(m, i);
 }
 
-const char *kernel_eval(const kernel *k, void *const *params) {
-  machine m = {.k = k, .params = params};
-  m.values = calloc((size_t)k->next_id + 1, sizeof *m.values);
-  m.arrays = calloc((size_t)k->arrays.len + 1, sizeof *m.arrays);
-  for (int a = 0; a < k->arrays.len; a++) {
-    size_t bytes = (size_t)k->arrays.data[a].n_elems * kernel_scalar_table[k->arrays.data[a].elem].bytes;
-    m.arrays[a] = malloc(bytes + 1);
-  }
+static size_t array_bytes(const kernel *k, int a) {
+  return (size_t)k->arrays.data[a].n_elems * kernel_scalar_table[k->arrays.data[a].elem].bytes;
+}
+
+static void machine_init(machine *m, const kernel *k, void *const *params) {
+  *m = (machine){.k = k, .params = params};
+  m->values = calloc((size_t)k->next_id + 1, sizeof *m->values);
+  m->arrays = calloc((size_t)k->arrays.len + 1, sizeof *m->arrays);
+  for (int a = 0; a < k->arrays.len; a++) m->arrays[a] = malloc(array_bytes(k, a) + 1);
+}
+
+static void machine_deinit(machine *m) {
+  for (int v = 0; v < m->k->next_id; v++) free(m->values[v]);
+  for (int a = 0; a < m->k->arrays.len; a++) free(m->arrays[a]);
+  free(m->values);
+  free(m->arrays);
+}
+
+static void clear_arrays(machine *m, bool shared_too) {  // arrays are not initialised: make it show
+  for (int a = 0; a < m->k->arrays.len; a++)
+    if (shared_too || m->k->arrays.data[a].space == KERNEL_PRIVATE) memset(m->arrays[a], 0xCD, array_bytes(m->k, a));
+}
+
+static const char *eval_core(const kernel *k, void *const *params) {
+  machine m;
+  machine_init(&m, k, params);
   for (m.item = 0; m.item < k->grid && !m.error; m.item++) {
-    for (int a = 0; a < k->arrays.len; a++)  // arrays are not initialised: make it show
-      memset(m.arrays[a], 0xCD, (size_t)k->arrays.data[a].n_elems * kernel_scalar_table[k->arrays.data[a].elem].bytes);
+    clear_arrays(&m, true);
     run_block(&m, k->body);
   }
-  for (int v = 0; v < k->next_id; v++) free(m.values[v]);
-  for (int a = 0; a < k->arrays.len; a++) free(m.arrays[a]);
-  free(m.values);
-  free(m.arrays);
+  machine_deinit(&m);
   return m.error;
+}
+
+static void invocation(unsigned low, unsigned high) {
+  machine *m = (machine *)(uintptr_t)((uint64_t)low | (uint64_t)high << 32);
+  run_block(m, m->k->body);
+  m->done = true;
+  swapcontext(&m->context, &m->group->scheduler);
+}
+
+// Lets every invocation run to its next meeting point, until all are done.
+static const char *run_group(group *g) {
+  for (;;) {
+    int done = 0;
+    const kernel_instr *meet = NULL;
+    for (int i = 0; i < g->n; i++) {
+      machine *m = &g->members[i];
+      if (!m->done) swapcontext(&g->scheduler, &m->context);
+      if (m->error) return m->error;
+      done += m->done;
+      if (m->done) continue;
+      if (meet && meet != m->waits && meet->op == KERNEL_OP_BARRIER) return "invocations of a workgroup wait at different barriers";
+      if (!meet) meet = m->waits;
+    }
+    if (done == g->n) return NULL;
+    if (done && meet && meet->op == KERNEL_OP_BARRIER) return "a barrier that not all invocations reach";
+  }
+}
+
+static const char *eval_groups(const kernel *k, void *const *params, int subgroup) {
+  group g = {.n = k->workgroup, .subgroup = subgroup};
+  const char *error = NULL;
+  g.members = calloc((size_t)g.n, sizeof *g.members);
+  for (int i = 0; i < g.n; i++) {
+    machine_init(&g.members[i], k, params);
+    g.members[i].group = &g;
+    g.members[i].stack = malloc(GROUP_STACK);
+    for (int a = 0; a < k->arrays.len; a++) {
+      if (k->arrays.data[a].space != KERNEL_SHARED || i == 0) continue;
+      free(g.members[i].arrays[a]);
+      g.members[i].arrays[a] = g.members[0].arrays[a];
+    }
+  }
+  for (g.number = 0; g.number < k->grid / k->workgroup && !error; g.number++) {
+    for (int i = 0; i < g.n; i++) {
+      machine *m = &g.members[i];
+      clear_arrays(m, i == 0);
+      m->item = g.number * k->workgroup + i;
+      m->done = false;
+      getcontext(&m->context);
+      m->context.uc_stack = (stack_t){.ss_sp = m->stack, .ss_size = GROUP_STACK};
+      m->context.uc_link = NULL;
+      uintptr_t p = (uintptr_t)m;
+      makecontext(&m->context, (void (*)(void))invocation, 2, (unsigned)p, (unsigned)((uint64_t)p >> 32));
+    }
+    error = run_group(&g);
+  }
+  for (int i = 0; i < g.n; i++) {
+    for (int a = 0; a < k->arrays.len; a++)
+      if (k->arrays.data[a].space == KERNEL_SHARED && i) g.members[i].arrays[a] = NULL;
+    machine_deinit(&g.members[i]);
+    free(g.members[i].stack);
+  }
+  free(g.members);
+  return error;
+}
+
+const char *kernel_eval(const kernel *k, void *const *params) { return kernel_eval_subgroup(k, params, 4); }
+
+const char *kernel_eval_subgroup(const kernel *k, void *const *params, int subgroup) {
+  if (k->workgroup == 0) return eval_core(k, params);
+  if (k->workgroup % subgroup) return failure("a workgroup of %lld with subgroups of %lld", k->workgroup, subgroup);
+  return eval_groups(k, params, subgroup);
 }

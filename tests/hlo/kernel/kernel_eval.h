@@ -6,7 +6,8 @@
 #include "hlo/kernel/kernel.h"
 
 // Runs the whole grid. params: one pointer to n_elems elements each. NULL, or what went wrong (static or malloc'ed: leaked).
-// Group and subgroup operations are refused.
+// Workgroups run with subgroups of 4 (kernel_eval) or as given; workgroup a multiple of it. Subgroup operations want uniform control flow.
 const char *kernel_eval(const kernel *k, void *const *params);
+const char *kernel_eval_subgroup(const kernel *k, void *const *params, int subgroup);
 
 #endif

@@ -104,7 +104,7 @@ static const char *run_kernels(arena *a, const hlo_instr *i, const kernel_loweri
       fwrite(b.data, 1, b.len, stdout);
       strbuf_deinit(&b);
     }
-    const char *error = kernel_eval(launch->kernel, params);
+    const char *error = kernel_eval_subgroup(launch->kernel, params, target.subgroup > 0 ? target.subgroup : 1);
     if (error) return arena_printf(a, STRV_FMT ": %s", STRV_ARG(launch->kernel->name), error);
   }
   return NULL;
