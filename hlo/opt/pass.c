@@ -20,7 +20,7 @@ const char *const hlo_default_pipeline =
     "fix(tuple-simplifier,algebraic-simplifier,constant-folding,cse,dce),"
     "chlo-expander,batch-norm-expander,rng-bit-generator-expander,"
     "fix(tuple-simplifier,algebraic-simplifier,constant-folding,cse,dce),"
-    "copy-insertion";
+    "reshape-to-bitcast,instruction-fusion,multi-output-fusion,memory-scheduler,copy-insertion";
 
 enum { FIX_LIMIT = 16 };
 

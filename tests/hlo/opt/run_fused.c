@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Developer's tool: every program through target passes, against itself without them, in the interpreter, bit for bit.
-//   run_fused [--passes LIST] [--before LIST] [--dump] [--no-run] [--seconds N] FILE...
+//   run_fused [--passes LIST] [--before LIST] [--dump] [--lower] [--gpu] [--no-run] [--seconds N] FILE...
 // --before: passes that both sides get. Arguments are random. Prints kernels (executed instructions that cost a launch)
-// before and after, and what differs.
+// before and after, and what differs; with --lower (give --passes default) also buffers, kernels, and what has no kernel.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "frontend/import.h"
+#include "hlo/analysis/buffers.h"
 #include "hlo/kernel/lower.h"
 #include "hlo/opt/pass.h"
 #include "interp/interp.h"
 
 typedef struct options {
   const char *passes, *before;
-  bool dump, no_run;
+  bool dump, no_run, lower;
   double seconds;
   hlo_target target;
 } options;
@@ -111,6 +112,44 @@ static lemnos_status compare(const side *x, const side *y) {
   return LEMNOS_SUCCESS;
 }
 
+static bool is_executed(const hlo_module *m, const hlo_computation *c, int depth) {
+  if (c == m->entry) return true;
+  for (int k = 0; k < m->n_computations && depth < 16; k++)
+    HLO_FOR_EACH(i, m->computations[k])
+      if (i->op == HLO_OP_WHILE || i->op == HLO_OP_CONDITIONAL)
+        for (int n = 0; n < i->n_called; n++)
+          if (i->called[n] == c && is_executed(m, m->computations[k], depth + 1)) return true;
+  return false;
+}
+
+// Buffers, and kernels for every instruction: what is refused, by reason.
+static lemnos_status lower(const side *s, const options *o) {
+  hlo_buffer_assignment *ba;
+  LEMNOS_TRY(hlo_assign_buffers(s->m, s->a, &ba));
+  LEMNOS_TRY(hlo_buffers_verify(s->m, ba));
+  int kernels = 0, refused = 0, in_place = 0, copies = 0;
+  double start = io_seconds();
+  for (int c = 0; c < s->m->n_computations; c++) {
+    if (!is_executed(s->m, s->m->computations[c], 0)) continue;
+    HLO_FOR_EACH(i, s->m->computations[c]) {
+      if (i->op == HLO_OP_WHILE || i->op == HLO_OP_CONDITIONAL) continue;
+      copies += i->op == HLO_OP_COPY;
+      int32_t aliases[64];
+      int n = hlo_shape_leaves(i->shape);
+      for (int l = 0; l < n && l < 64; l++) in_place += (aliases[l] = hlo_buffer_shared_operand(ba, i, l)) >= 0;
+      kernel_lowering out;
+      lemnos_status status = kernel_lower(s->a, &o->target, i, &(kernel_lower_options){n <= 64 ? aliases : NULL}, &out);
+      kernels += status ? 0 : out.launches.len;
+      refused += status != NULL;
+      if (status) printf("  refused: %s\n", lemnos_status_message(status));
+      lemnos_status_free(status);
+    }
+  }
+  printf("  %d kernels in %.0f ms, %d refused, %d leaves in place, %d copies, arena %.2f MiB, peak live %.2f MiB\n", kernels,
+         (io_seconds() - start) * 1e3, refused, in_place, copies, (double)ba->arena_bytes / 1048576, (double)ba->peak_live_bytes / 1048576);
+  return LEMNOS_SUCCESS;
+}
+
 static lemnos_status run_file(const char *path, const options *o) {
   char *data = NULL;
   size_t size;
@@ -127,6 +166,7 @@ static lemnos_status run_file(const char *path, const options *o) {
     printf("%s\n", text.data);
     strbuf_deinit(&text);
   }
+  if (o->lower) LEMNOS_TRY(lower(&y, o));
   if (o->no_run) return LEMNOS_SUCCESS;
   uint64_t state = 5;
   VEC(interp_array) args = {0};
@@ -153,7 +193,7 @@ static lemnos_status run_file(const char *path, const options *o) {
 }
 
 int main(int argc, char **argv) {
-  options o = {.passes = "reshape-to-bitcast,instruction-fusion,multi-output-fusion", .before = "call-inliner,dce,fix(tuple-simplifier,cse,dce)", .seconds = 60};
+  options o = {.passes = "reshape-to-bitcast,instruction-fusion,multi-output-fusion,memory-scheduler", .before = "call-inliner,dce,fix(tuple-simplifier,cse,dce)", .seconds = 60};
   o.target = (hlo_target){.name = "cpu", .cls = HLO_TARGET_CPU, .f64 = true, .i8 = true, .i16 = true, .i64 = true, .vector_bytes = 32,
                           .vector_registers = 16, .threads = 2, .max_storage_range = INT64_MAX};
   int failed = 0;
@@ -163,6 +203,7 @@ int main(int argc, char **argv) {
     else if (!strcmp(argv[k], "--seconds") && k + 1 < argc) o.seconds = atof(argv[++k]);
     else if (!strcmp(argv[k], "--gpu")) o.target.cls = HLO_TARGET_GPU, o.target.max_buffers = 16, o.target.max_storage_range = 128 << 20;
     else if (!strcmp(argv[k], "--dump")) o.dump = true;
+    else if (!strcmp(argv[k], "--lower")) o.lower = true;
     else if (!strcmp(argv[k], "--no-run")) o.no_run = true;
     else {
       printf("%s\n", argv[k]);
