@@ -13,6 +13,7 @@ lemnos_status kernel_finish(kernel *k, const hlo_target *t) {
   LEMNOS_TRY(kernel_pass_legalize(k, t));
   kernel_pass_simplify(k);
   kernel_pass_cse(k);
+  kernel_pass_addresses(k, t);
   kernel_pass_licm(k);
   kernel_pass_cse(k);
   kernel_pass_dce(k);

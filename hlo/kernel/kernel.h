@@ -197,6 +197,7 @@ void kernel_pass_expand_math(kernel *k, const hlo_target *t);
 LEMNOS_NODISCARD lemnos_status kernel_pass_legalize(kernel *k, const hlo_target *t);
 bool kernel_pass_simplify(kernel *k);  // folding, identities
 bool kernel_pass_cse(kernel *k);
+void kernel_pass_addresses(kernel *k, const hlo_target *t);  // one form of indices (GPUs)
 bool kernel_pass_licm(kernel *k);      // out of for loops
 bool kernel_pass_dce(kernel *k);
 // All of them to a kernel that code generators accept; verifies before and after in debug.

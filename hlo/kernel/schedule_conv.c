@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolution with fused epilogue. CPU schedule: schedule_conv_cpu.c (owner h14); GPU: schedule_conv_gpu.c (owner h15).
-#include "hlo/kernel/emit.h"
+// Convolution with fused epilogue: GPUs and software GPUs take it as a contraction; what is none, element by element.
+#include "hlo/kernel/contraction.h"
 
-lemnos_status schedule_conv(emit_ctx *c) { return schedule_elementwise(c); }
+lemnos_status schedule_conv(emit_ctx *c) {
+  contraction p;
+  if (c->t->cls != HLO_TARGET_CPU && contraction_of_conv(c, &p)) return schedule_contraction(c, &p);
+  return schedule_elementwise(c);
+}

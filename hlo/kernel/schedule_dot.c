@@ -8,6 +8,7 @@
 //   CPU: packed panels (schedule_dot_cpu.c); streaming for few rows (schedule_dot_few.c)
 //   GPU, CPU_LIKE: register tiles straight from memory (here)
 //   everything else (integers, complex numbers, odd strides): element by element, vectors along n
+#include "hlo/kernel/contraction.h"
 #include "hlo/kernel/dot.h"
 
 static int64_t product(const hlo_shape *s, hlo_i64s dims) {
@@ -219,6 +220,8 @@ static lemnos_status invocations(emit_ctx *c, const dot_plan *p) {
 }
 
 lemnos_status schedule_dot(emit_ctx *c) {
+  contraction q;
+  if (c->t->cls != HLO_TARGET_CPU && contraction_of_dot(c, &q)) return schedule_contraction(c, &q);
   const hlo_instr *dot = find_dot(c);
   dot_plan p;
   if (!dot || !hlo_dtype_is_float(dot->shape->dtype) || !one_dot(c) || !plain_epilogue(emit_root(c), dot))
