@@ -19,7 +19,9 @@ void spirv_branch_if(spirv_emitter *e, spirv_id cond, spirv_id then_label, spirv
 }
 
 void spirv_emit_block(spirv_emitter *e, const kernel_block *b) {
+  int quotients = e->quotient_log.len;
   for (const kernel_instr *i = b->first; i && !e->status; i = i->next) spirv_emit_instr(e, i);
+  while (e->quotient_log.len > quotients) *vec_pop(&e->quotient_log) = 0;  // they do not dominate what follows
 }
 
 typedef struct loop {
@@ -66,13 +68,41 @@ static void patch_phis(spirv_emitter *e, const loop *l, const kernel_instr *i, c
     e->w.body.data[l->phis_at + r * PHI_WORDS + PHI_NEXT_VALUE] = spirv_value(e, body->last->operands[r]);
 }
 
+// Beside the induction variable, its half and quarter run along where bounds and step are multiples: wide accesses in the loop
+// then need no shift. The drivers remove those that are not used.
+typedef struct counter {
+  spirv_id phi, next, step;
+} counter;
+
+static void count_quotients(spirv_emitter *e, const loop *l, const kernel_instr *i, const spirv_id lower[], counter c[]) {
+  for (int q = 0; q < SPIRV_LANES_LOG2_MAX; q++) {
+    if (!lower[q]) continue;
+    kernel_type t = i->operands[0]->type;
+    c[q] = (counter){.next = spirv_writer_id(&e->w), .step = spirv_emit_int(e, t, i->operands[2]->def->imm.i >> (q + 1))};
+    c[q].phi = phi(e, l, t, lower[q], c[q].next);
+    e->quotients[q][i->blocks[0]->args[0].id] = c[q].phi;  // only visible in the body, by its id
+  }
+}
+
+static void lower_quotients(spirv_emitter *e, const kernel_instr *i, spirv_id lower[]) {
+  const kernel_instr *step = i->operands[2]->def;
+  for (int q = 0; q < SPIRV_LANES_LOG2_MAX; q++) {
+    bool multiple = step && step->op == KERNEL_OP_CONST && step->imm.i % (2 << q) == 0;
+    lower[q] = multiple ? spirv_quotient(e, i->operands[0], q + 1) : 0;
+  }
+}
+
 void spirv_emit_for(spirv_emitter *e, const kernel_instr *i) {
   const kernel_block *body = i->blocks[0];
+  spirv_id lower[SPIRV_LANES_LOG2_MAX];
+  counter counters[SPIRV_LANES_LOG2_MAX] = {0};
+  lower_quotients(e, i, lower);
   kernel_type t = i->operands[0]->type, cond = kernel_type_make(KERNEL_I1, 1);
   loop l = loop_begin(e);
   spirv_id next_iv = spirv_writer_id(&e->w);
   spirv_id iv = phi(e, &l, t, spirv_value(e, i->operands[0]), next_iv);
   spirv_define(e, &body->args[0], iv);
+  count_quotients(e, &l, i, lower, counters);
   carried_phis(e, &l, i, 3, 1);
   loop_merge(e, &l);
   spirv_branch_if(e, spirv_u2(e, SpvOpSLessThan, cond, iv, spirv_value(e, i->operands[1])), l.body, l.merge);
@@ -83,6 +113,10 @@ void spirv_emit_for(spirv_emitter *e, const kernel_instr *i) {
   spirv_begin_block(e, l.next);
   uint32_t sum[] = {iv, spirv_value(e, i->operands[2])};
   spirv_op_into(&e->w, SpvOpIAdd, spirv_emit_type(e, t), next_iv, 2, sum);
+  for (int q = 0; q < SPIRV_LANES_LOG2_MAX; q++) {
+    uint32_t words[] = {counters[q].phi, counters[q].step};
+    if (counters[q].phi) spirv_op_into(&e->w, SpvOpIAdd, spirv_emit_type(e, t), counters[q].next, 2, words);
+  }
   spirv_branch(e, l.header);
   patch_phis(e, &l, i, body);
   spirv_begin_block(e, l.merge);

@@ -332,12 +332,16 @@ lemnos_status spirv_emit_kernel(const kernel *k, const hlo_target *t, const spir
   spirv_emitter *e = heap_alloc(sizeof *e);
   *e = (spirv_emitter){.k = k, .t = t, .caps = caps, .info = info};
   e->values = heap_alloc(sizeof *e->values * ((size_t)k->next_id + 1));
+  for (int q = 0; q < SPIRV_LANES_LOG2_MAX; q++)
+    e->quotients[q] = heap_alloc(sizeof *e->values * ((size_t)k->next_id + 1));
   spirv_writer_init(&e->w);
   emit_all(e);
   if (!e->status) spirv_writer_finish(&e->w, words);
   lemnos_status status = e->status;
   spirv_writer_deinit(&e->w);
   free(e->values);
+  for (int q = 0; q < SPIRV_LANES_LOG2_MAX; q++) free(e->quotients[q]);
+  vec_deinit(&e->quotient_log);
   free(e->arrays);
   free(e);
   return lemnos_status_annotate(status, "kernel " STRV_FMT, STRV_ARG(k->name));

@@ -21,6 +21,8 @@ typedef struct spirv_emitter {
   const spirv_caps *caps;
   spirv_kernel_info *info;
   spirv_id *values;               // by kernel value id
+  spirv_id *quotients[SPIRV_LANES_LOG2_MAX];  // value / 2, value / 4 where it is exact and was asked for; visible in its block
+  VEC(spirv_id *) quotient_log;   // entries set since the start of the enclosing blocks
   spirv_id label;                 // of the block being written
   spirv_param_state params[SPIRV_MAX_PARAMS];
   spirv_id *arrays;               // variables of kernel->arrays
@@ -73,6 +75,8 @@ void spirv_emit_block(spirv_emitter *e, const kernel_block *b);           // up 
 void spirv_emit_load(spirv_emitter *e, const kernel_instr *i);
 void spirv_emit_store(spirv_emitter *e, const kernel_instr *i);
 void spirv_emit_atomic(spirv_emitter *e, const kernel_instr *i);
+// v / 2^log2 without a division, if v's expression shows that it is a multiple; else 0.
+spirv_id spirv_quotient(spirv_emitter *e, const kernel_value *v, int log2);
 void spirv_emit_for(spirv_emitter *e, const kernel_instr *i);
 void spirv_emit_while(spirv_emitter *e, const kernel_instr *i);
 void spirv_emit_if(spirv_emitter *e, const kernel_instr *i);

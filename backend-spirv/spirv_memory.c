@@ -81,41 +81,100 @@ typedef struct place {
   uint32_t aligned;    // bytes, for physical storage; 0: not said
 } place;
 
+// The quotient of v's expression, found by dividing its terms: `(x * 64 + iv + 8) / 4` is `x * 16 + iv / 4 + 2`. Indices do not
+// overflow (lowering proves that they fit their type), so the division distributes over sums.
+static spirv_id divide_terms(spirv_emitter *e, const kernel_value *v, int log2) {
+  const kernel_instr *i = v->def;
+  kernel_type t = v->type;
+  int64_t n = (int64_t)1 << log2;
+  if (!i || t.lanes > 1) return 0;
+  if (i->op == KERNEL_OP_CONST) return i->imm.i % n ? 0 : spirv_emit_int(e, t, i->imm.i / n);
+  const kernel_instr *right = i->n_operands == 2 ? i->operands[1]->def : NULL;
+  int64_t c = right && right->op == KERNEL_OP_CONST ? right->imm.i : 0;
+  switch (i->op) {
+    case KERNEL_OP_MUL:
+      if (c && c % n == 0)
+        return c == n ? spirv_value(e, i->operands[0]) : spirv_u2(e, SpvOpIMul, t, spirv_value(e, i->operands[0]), spirv_emit_int(e, t, c / n));
+      for (int o = 0; o < 2; o++) {
+        spirv_id q = spirv_quotient(e, i->operands[o], log2);
+        if (q) return spirv_u2(e, SpvOpIMul, t, q, spirv_value(e, i->operands[1 - o]));
+      }
+      return 0;
+    case KERNEL_OP_SHL:
+      if (c < log2) return 0;
+      return c == log2 ? spirv_value(e, i->operands[0])
+                       : spirv_u2(e, SpvOpShiftLeftLogical, t, spirv_value(e, i->operands[0]), spirv_emit_int(e, t, c - log2));
+    case KERNEL_OP_ADD: case KERNEL_OP_SUB: {
+      spirv_id a = spirv_quotient(e, i->operands[0], log2), b = a ? spirv_quotient(e, i->operands[1], log2) : 0;
+      return b ? spirv_u2(e, i->op == KERNEL_OP_ADD ? SpvOpIAdd : SpvOpISub, t, a, b) : 0;
+    }
+    default: return 0;
+  }
+}
+
+spirv_id spirv_quotient(spirv_emitter *e, const kernel_value *v, int log2) {
+  spirv_id *known = &e->quotients[log2 - 1][v->id];
+  if (!*known && (*known = divide_terms(e, v, log2))) vec_push(NULL, &e->quotient_log, known);
+  return *known;
+}
+
 static spirv_id shifted(spirv_emitter *e, kernel_type t, spirv_id index, int lanes) {
   if (lanes == 1) return index;
   return spirv_u2(e, SpvOpShiftRightLogical, t, index, spirv_emit_int(e, t, log2_of(lanes)));
 }
 
-// `lanes` consecutive elements from `index` (of scalar type t), which is a multiple of lanes.
-static place param_place(spirv_emitter *e, int p, kernel_type t, spirv_id index, int lanes) {
+// An index in elements, and the value and lane it comes from if it is that value plus the lane (for exact division).
+typedef struct where {
+  kernel_type t;             // scalar
+  spirv_id index;
+  const kernel_value *value; // NULL: none
+  int lane;
+} where;
+
+// The index in units of `lanes` elements, of which it is a multiple.
+static spirv_id unit_index(spirv_emitter *e, const where *w, int lanes) {
+  if (lanes == 1) return w->index;
+  int log2 = log2_of(lanes);
+  spirv_id q = w->value && w->lane % lanes == 0 ? spirv_quotient(e, w->value, log2) : 0;
+  if (!q) return shifted(e, w->t, w->index, lanes);
+  return w->lane ? spirv_u2(e, SpvOpIAdd, w->t, q, spirv_emit_int(e, w->t, w->lane / lanes)) : q;
+}
+
+static place param_place(spirv_emitter *e, int p, where w, int lanes) {
   const kernel_param *q = &e->k->params[p];
   bool addressed = e->info->params[p].addressed;
   if (e->params[p].offset) {
     spirv_id offset = e->params[p].offset;
-    if (t.scalar != e->k->index) offset = spirv_u1(e, t.scalar == KERNEL_I64 ? SpvOpUConvert : SpvOpSConvert, t, offset);
-    index = spirv_u2(e, SpvOpIAdd, t, index, offset);
+    if (w.t.scalar != e->k->index) offset = spirv_u1(e, w.t.scalar == KERNEL_I64 ? SpvOpUConvert : SpvOpSConvert, w.t, offset);
+    w.index = spirv_u2(e, SpvOpIAdd, w.t, w.index, offset);
+    w.value = NULL;
   }
   place r = {.type = view_elem(e, q->elem, lanes)};
   SpvStorageClass c = addressed ? SpvStorageClassPhysicalStorageBuffer : SpvStorageClassStorageBuffer;
   if (addressed) r.aligned = (uint32_t)(kernel_scalar_table[q->elem].bytes * lanes);
-  uint32_t chain[] = {param_view(e, p, lanes), spirv_const_u32(&e->w, 0), shifted(e, t, index, lanes)};
+  uint32_t chain[] = {param_view(e, p, lanes), spirv_const_u32(&e->w, 0), unit_index(e, &w, lanes)};
   r.pointer = spirv_op(&e->w, SpvOpAccessChain, spirv_type_pointer(&e->w, c, r.type), 3, chain);
   return r;
 }
 
-static place array_place(spirv_emitter *e, int a, kernel_type t, spirv_id index, int lanes) {
+static place array_place(spirv_emitter *e, int a, where w, int lanes) {
   const kernel_array *q = &e->k->arrays.data[a];
   SpvStorageClass c = q->space == KERNEL_SHARED ? SpvStorageClassWorkgroup : SpvStorageClassFunction;
   place r = {.type = view_elem(e, q->elem, lanes)};
-  uint32_t chain[3] = {e->arrays[a], shifted(e, t, index, q->lanes)};
+  uint32_t chain[3] = {e->arrays[a]};
   int n = 2;
-  if (q->lanes > lanes) chain[n++] = spirv_u2(e, SpvOpBitwiseAnd, t, index, spirv_emit_int(e, t, q->lanes - 1));
+  if (q->lanes > lanes) {  // one component of a vector
+    chain[1] = shifted(e, w.t, w.index, q->lanes);
+    chain[n++] = spirv_u2(e, SpvOpBitwiseAnd, w.t, w.index, spirv_emit_int(e, w.t, q->lanes - 1));
+  } else {
+    chain[1] = unit_index(e, &w, lanes);
+  }
   r.pointer = spirv_op(&e->w, SpvOpAccessChain, spirv_type_pointer(&e->w, c, r.type), n, chain);
   return r;
 }
 
-static place place_of(spirv_emitter *e, kernel_mem m, kernel_type t, spirv_id index, int lanes) {
-  return m.space == KERNEL_PARAM ? param_place(e, m.index, t, index, lanes) : array_place(e, m.index, t, index, lanes);
+static place place_of(spirv_emitter *e, kernel_mem m, where w, int lanes) {
+  return m.space == KERNEL_PARAM ? param_place(e, m.index, w, lanes) : array_place(e, m.index, w, lanes);
 }
 
 static spirv_id load_place(spirv_emitter *e, place p) {
@@ -145,20 +204,26 @@ static int access_lanes(const spirv_emitter *e, const kernel_instr *i, int lanes
 
 static kernel_type scalar_type(kernel_scalar s) { return kernel_type_make(s, 1); }
 
-static spirv_id index_of_lane(spirv_emitter *e, const kernel_value *index, int lane) {
+static where index_of_lane(spirv_emitter *e, const kernel_value *index, int lane) {
   kernel_type t = index->type;
-  if (t.lanes > 1) return spirv_extract(e, t, spirv_value(e, index), lane);
-  if (lane == 0) return spirv_value(e, index);
-  return spirv_u2(e, SpvOpIAdd, t, spirv_value(e, index), spirv_emit_int(e, t, lane));
+  where w = {.t = spirv_scalar_of(t), .index = spirv_value(e, index)};
+  if (t.lanes > 1) {
+    w.index = spirv_extract(e, t, w.index, lane);
+    return w;
+  }
+  w.value = index, w.lane = lane;
+  if (lane) w.index = spirv_u2(e, SpvOpIAdd, t, w.index, spirv_emit_int(e, t, lane));
+  return w;
 }
 
 static spirv_id load_lane(spirv_emitter *e, const kernel_instr *i, int lane) {
-  kernel_type t = spirv_scalar_of(i->operands[0]->type), elem = scalar_type(mem_scalar(e, i->mem));
-  spirv_id at = index_of_lane(e, i->operands[0], lane);
-  if (i->n_operands == 1) return load_place(e, place_of(e, i->mem, t, at, 1));
+  kernel_type elem = scalar_type(mem_scalar(e, i->mem));
+  where at = index_of_lane(e, i->operands[0], lane);
+  if (i->n_operands == 1) return load_place(e, place_of(e, i->mem, at, 1));
   spirv_id on = spirv_extract(e, i->operands[1]->type, spirv_value(e, i->operands[1]), lane);
-  at = spirv_select(e, t, on, at, spirv_emit_int(e, t, 0));
-  spirv_id v = load_place(e, place_of(e, i->mem, t, at, 1));
+  at.index = spirv_select(e, at.t, on, at.index, spirv_emit_int(e, at.t, 0));
+  at.value = NULL;
+  spirv_id v = load_place(e, place_of(e, i->mem, at, 1));
   return spirv_select(e, elem, on, v, spirv_is_float(elem) ? spirv_emit_float(e, elem, 0) : spirv_emit_int(e, elem, 0));
 }
 
@@ -173,7 +238,7 @@ void spirv_emit_load(spirv_emitter *e, const kernel_instr *i) {
   }
   kernel_type chunk = kernel_type_make((kernel_scalar)type.scalar, n);
   for (int l = 0; l < type.lanes; l += n) {
-    spirv_id v = load_place(e, place_of(e, i->mem, t, index_of_lane(e, i->operands[0], l), n));
+    spirv_id v = load_place(e, place_of(e, i->mem, index_of_lane(e, i->operands[0], l), n));
     if (n == type.lanes) return spirv_define(e, &i->results[0], v);
     for (int c = 0; c < n; c++) parts[l + c] = spirv_extract(e, chunk, v, c);
   }
@@ -182,17 +247,16 @@ void spirv_emit_load(spirv_emitter *e, const kernel_instr *i) {
 
 static void store_lane(spirv_emitter *e, const kernel_instr *i, int lane) {
   const kernel_value *value = i->operands[1];
-  kernel_type t = spirv_scalar_of(i->operands[0]->type);
   spirv_id v = spirv_extract(e, value->type, spirv_value(e, value), lane);
-  if (i->n_operands == 2) return store_place(e, place_of(e, i->mem, t, index_of_lane(e, i->operands[0], lane), 1), v);
+  if (i->n_operands == 2) return store_place(e, place_of(e, i->mem, index_of_lane(e, i->operands[0], lane), 1), v);
   spirv_id on = spirv_extract(e, i->operands[2]->type, spirv_value(e, i->operands[2]), lane);
   spirv_id inside = spirv_writer_id(&e->w), merge = spirv_writer_id(&e->w);
   uint32_t words[] = {merge, SpvSelectionControlMaskNone};
-  spirv_id at = index_of_lane(e, i->operands[0], lane);
+  where at = index_of_lane(e, i->operands[0], lane);
   spirv_op_void(&e->w, SpvOpSelectionMerge, 2, words);
   spirv_branch_if(e, on, inside, merge);
   spirv_begin_block(e, inside);
-  store_place(e, place_of(e, i->mem, t, at, 1), v);
+  store_place(e, place_of(e, i->mem, at, 1), v);
   spirv_branch(e, merge);
   spirv_begin_block(e, merge);
 }
@@ -212,7 +276,7 @@ void spirv_emit_store(spirv_emitter *e, const kernel_instr *i) {
       for (int c = 0; c < n; c++) parts[c] = spirv_extract(e, type, v, l + c);
       v = spirv_gather(e, chunk, parts);
     }
-    store_place(e, place_of(e, i->mem, t, index_of_lane(e, i->operands[0], l), n), v);
+    store_place(e, place_of(e, i->mem, index_of_lane(e, i->operands[0], l), n), v);
   }
 }
 
@@ -226,7 +290,7 @@ void spirv_emit_atomic(spirv_emitter *e, const kernel_instr *i) {
       return spirv_emit_fail(e, "the device has no 64-bit integer atomics");
     spirv_writer_capability(&e->w, SpvCapabilityInt64Atomics);
   }
-  place p = place_of(e, i->mem, i->operands[0]->type, spirv_value(e, i->operands[0]), 1);
+  place p = place_of(e, i->mem, index_of_lane(e, i->operands[0], 0), 1);
   spirv_id scope = spirv_const_u32(&e->w, shared ? SpvScopeWorkgroup : SpvScopeDevice);
   spirv_id relaxed = spirv_const_u32(&e->w, SpvMemorySemanticsMaskNone);
   spirv_id r;

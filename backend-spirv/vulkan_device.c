@@ -60,7 +60,8 @@ lemnos_status vulkan_device_create(backend_state *s, const vulkan_gpu *gpu, int 
   pthread_mutex_init(&d->queue_lock, NULL);
   pthread_mutex_init(&d->memory_lock, NULL);
   lemnos_status status = create_device(d);
-  if (!status) status = vulkan_memory_choose_types(d);
+  // Null hardware makes pipelines; it has neither memory types nor a queue that could be waited for.
+  if (!status && !gpu->info.compile_only) status = vulkan_memory_choose_types(d);
   if (!status) status = thread_pool_create(threads, &d->pool);
   if (status) {
     lemnos_status annotated = lemnos_status_annotate(status, "opening %s", gpu->info.name);
@@ -75,7 +76,7 @@ lemnos_status vulkan_device_create(backend_state *s, const vulkan_gpu *gpu, int 
 void vulkan_device_destroy(backend_device *d) {
   if (!d) return;
   if (d->device && d->vk.vkDeviceWaitIdle) {
-    d->vk.vkDeviceWaitIdle(d->device);
+    if (!d->gpu->info.compile_only) d->vk.vkDeviceWaitIdle(d->device);
     vulkan_cache_close(d);
     vulkan_memory_release_all(d);
     d->vk.vkDestroyDevice(d->device, NULL);

@@ -362,12 +362,24 @@ static lemnos_status open_null_hardware(vulkan_named *n, const char *family) {
   return lemnos_status_make(LEMNOS_UNAVAILABLE, "RADV gave %s instead of its null hardware", n->gpu.info.name);
 }
 
+// RADV ends the process at a name it does not know, so only names that Mesa 22.3 knows are handed on.
+static bool family_known(const char *name) {
+  static const char *const families[] = {
+      "TAHITI", "BONAIRE", "HAWAII", "TONGA", "FIJI", "POLARIS10", "POLARIS11", "POLARIS12", "VEGAM", "VEGA10", "VEGA12", "VEGA20",
+      "RAVEN", "RAVEN2", "RENOIR", "NAVI10", "NAVI12", "NAVI14", "NAVI21", "NAVI22", "NAVI23", "NAVI24", "VANGOGH", "REMBRANDT",
+      "GFX1100", "GFX1102", "GFX1103_R1"};
+  for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
+    if (!strcmp(name, families[i])) return true;
+  return false;
+}
+
 static lemnos_status add_named(backend_state *s, strv spec, const vulkan_gpu **out) {
   char family[32] = {0};
   strv name = strv_drop(spec, strlen("radv:"));
   if (name.len == 0 || name.len >= sizeof family)
     return lemnos_status_make(LEMNOS_NOT_FOUND, "no GPU family '" STRV_FMT "'", STRV_ARG(name));
   for (size_t i = 0; i < name.len && i < sizeof family - 1; i++) family[i] = (char)toupper((unsigned char)name.data[i]);
+  if (!family_known(family)) return lemnos_status_make(LEMNOS_NOT_FOUND, "no GPU family '%s' is known for RADV", family);
   if (s->n_named == VULKAN_MAX_NAMED)
     return lemnos_status_make(LEMNOS_UNAVAILABLE, "more than %d named targets in one process", VULKAN_MAX_NAMED);
   vulkan_named *n = &s->named[s->n_named];
