@@ -114,6 +114,25 @@ static lemnos_status not_found(registry *r, const char *id) {
   return s;
 }
 
+// A CPU as if it had less: "cpu:avx2", "cpu:sse". Tests force code for other machines this way.
+static bool find_reduced(registry *r, strv want, registry_entry *out) {
+  for (int i = 0; i < r->n_entries; i++) {
+    const registry_entry *e = &r->entries[i];
+    if (e->info.kind != BACKEND_CPU || e->ordinal != 0 || !e->backend || !prefix_matches(want, e->backend->device_prefix))
+      continue;
+    hlo_target t;
+    lemnos_status s = e->backend->target_parse(e->state, want, &t);
+    bool ok = !s && t.vector_bytes <= e->info.target.vector_bytes;
+    lemnos_status_free(s);
+    if (!ok) continue;
+    *out = *e;
+    out->info.target = t;
+    snprintf(out->id, sizeof out->id, STRV_FMT, STRV_ARG(want));
+    return true;
+  }
+  return false;
+}
+
 static lemnos_status find_locked(registry *r, const char *id, registry_entry *out) {
   if (!id || !*id) {  // the most preferred
     enumerate_locked(r);
@@ -141,6 +160,7 @@ static lemnos_status find_locked(registry *r, const char *id, registry_entry *ou
       return LEMNOS_SUCCESS;
     }
   }
+  if (find_reduced(r, want, out)) return LEMNOS_SUCCESS;
   return not_found(r, id);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Expands TILE_FMA: a loop over k, unrolled k_unroll times, each step loading nv vectors of B and m scalars of A and doing
 // m * nv multiply-adds on accumulators carried in registers. A remainder loop follows unless k_count is known to be a multiple.
-// Needs: nothing. Leaves: no TILE operation. Multiply-adds are FMA operations (fused where the target fuses).
+// Operands of small float types are brought to the accumulators' type as they are loaded.
+// Needs: nothing. Leaves: no TILE operation. Multiply-adds of floats are FMA operations (fused where the target fuses).
 #include "hlo/kernel/builder.h"
 #include "hlo/kernel/walk.h"
 
@@ -17,21 +18,32 @@ static kernel_value *scaled(kernel_builder *b, kernel_value *base, kernel_value 
   return kernel_bin(b, KERNEL_OP_ADD, x, kernel_int(b, s, offset));
 }
 
+static kernel_value *load(kernel_builder *b, kernel_mem mem, kernel_value *at, int lanes, int align, kernel_scalar to) {
+  kernel_value *v = kernel_load(b, mem, at, lanes, align, NULL);
+  return v->type.scalar == to ? v : kernel_conv(b, KERNEL_OP_FLOAT_CONVERT, v, to);
+}
+
+static kernel_value *multiply_add(kernel_builder *b, kernel_value *x, kernel_value *y, kernel_value *z) {
+  if (kernel_scalar_table[z->type.scalar].is_float) return kernel_fma(b, x, y, z);
+  return kernel_bin(b, KERNEL_OP_ADD, kernel_bin(b, KERNEL_OP_MUL, x, y), z);
+}
+
 // One step k: acc += A(:, k) B(k, :).
 static void step(kernel_builder *b, const kernel_tile *t, kernel_value *a_base, kernel_value *b_base, kernel_value *k,
                  int unrolled, kernel_value **acc) {
   kernel_value *bv[16];
+  kernel_scalar type = (kernel_scalar)acc[0]->type.scalar;
   for (int j = 0; j < t->nv; j++) {
     kernel_value *at = scaled(b, b_base, k, t->b_stride_k, unrolled * t->b_stride_k + (int64_t)j * t->lanes);
     int align = t->b_stride_k % t->lanes == 0 ? t->lanes : 1;
     // Base alignment is unknown here: schedules that align their panels say so through the array's lanes.
     if (t->b.space == KERNEL_PARAM || b->k->arrays.data[t->b.index].lanes < t->lanes) align = 1;
-    bv[j] = kernel_load(b, t->b, at, t->lanes, align, NULL);
+    bv[j] = load(b, t->b, at, t->lanes, align, type);
   }
   for (int i = 0; i < t->m; i++) {
     kernel_value *at = scaled(b, a_base, k, t->a_stride_k, unrolled * t->a_stride_k + (int64_t)i * t->a_stride_m);
-    kernel_value *a = kernel_splat(b, kernel_load(b, t->a, at, 1, 1, NULL), t->lanes);
-    for (int j = 0; j < t->nv; j++) acc[i * t->nv + j] = kernel_fma(b, a, bv[j], acc[i * t->nv + j]);
+    kernel_value *a = kernel_splat(b, load(b, t->a, at, 1, 1, type), t->lanes);
+    for (int j = 0; j < t->nv; j++) acc[i * t->nv + j] = multiply_add(b, a, bv[j], acc[i * t->nv + j]);
   }
 }
 

@@ -10,6 +10,7 @@
 //   everything else (integers, complex numbers, odd strides): element by element, vectors along n
 #include "hlo/kernel/contraction.h"
 #include "hlo/kernel/dot.h"
+#include "hlo/kernel/matmul.h"
 
 static int64_t product(const hlo_shape *s, hlo_i64s dims) {
   int64_t n = 1;
@@ -220,10 +221,15 @@ static lemnos_status invocations(emit_ctx *c, const dot_plan *p) {
 }
 
 lemnos_status schedule_dot(emit_ctx *c) {
-  contraction q;
-  if (c->t->cls != HLO_TARGET_CPU && contraction_of_dot(c, &q)) return schedule_contraction(c, &q);
   const hlo_instr *dot = find_dot(c);
   dot_plan p;
+  contraction q;
+  if (c->t->cls != HLO_TARGET_CPU && contraction_of_dot(c, &q)) return schedule_contraction(c, &q);
+  if (c->t->cls == HLO_TARGET_CPU) {
+    bool done;
+    LEMNOS_TRY(schedule_dot_packed(c, &done));
+    if (done) return LEMNOS_SUCCESS;
+  }
   if (!dot || !hlo_dtype_is_float(dot->shape->dtype) || !one_dot(c) || !plain_epilogue(emit_root(c), dot))
     return schedule_elementwise(c);
   dot_plan_init(c, &p, dot);
