@@ -16,10 +16,11 @@ const int hlo_pass_count = (int)(sizeof hlo_pass_table / sizeof *hlo_pass_table)
 // `fix(a,b,c)`: the passes in turn until none changes anything (at most FIX_LIMIT rounds). Passes that need a target are
 // left out when there is none.
 const char *const hlo_default_pipeline =
-    "call-inliner,dce,"
+    "call-inliner,map-inliner,dce,"
     "fix(tuple-simplifier,algebraic-simplifier,constant-folding,cse,dce),"
     "chlo-expander,batch-norm-expander,rng-bit-generator-expander,"
-    "fix(tuple-simplifier,algebraic-simplifier,constant-folding,cse,dce),"
+    "fix(tuple-simplifier,algebraic-simplifier,constant-folding,conditional-simplifier,"
+    "while-loop-trip-count-annotator,while-loop-simplifier,while-loop-invariant-code-motion,cse,dce),"
     "reshape-to-bitcast,instruction-fusion,multi-output-fusion,memory-scheduler,copy-insertion";
 
 enum { FIX_LIMIT = 16 };
