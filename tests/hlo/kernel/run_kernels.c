@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Developer's tool: every instruction of a program's entry through kernels, against the interpreter.
-//   run_kernels [--target avx512|avx2|sse|gpu|cpu_like] [--print] [--ulp N] [-q] FILE...
+//   run_kernels [--target avx512|avx2|sse|gpu|cpu_like] [--opt] [--print] [--ulp N] [-q] FILE...
+// --opt: after the default pipeline (fusions). Bodies of loops and branches are run once, on made-up values.
 // Each instruction is lowered, its kernels are run by kernel_eval, and the result is compared with the interpreter's for the same
 // operands (which are the interpreter's, so that differences do not add up). Files: StableHLO (inputs made up where main takes any), HLO text.
 // An instruction without kernels counts as "host", with the reason; a fusion is compared with a call of its computation.
@@ -9,12 +10,13 @@
 
 #include "frontend/import.h"
 #include "hlo/kernel/lower.h"
+#include "hlo/opt/pass.h"
 #include "interp/interp.h"
 #include "tests/hlo/kernel/kernel_eval.h"
 #include "tests/hlo/kernel/targets.h"
 
 static int n_ok, n_bad, n_host, n_broken;
-static bool print_kernels, quiet;
+static bool print_kernels, quiet, optimize;
 static double max_ulp = 8;
 static hlo_target target;
 
@@ -201,7 +203,8 @@ static void check_instr(arena *a, const char *file, const hlo_instr *i, leaf_val
   int64_t elements = 0;
   for (int r = 0; r < want->n; r++)
     if (hlo_shape_is_array(hlo_shape_leaf(i->shape, r))) elements += hlo_shape_elements(hlo_shape_leaf(i->shape, r));
-  if (elements == 0) return;
+  bool moves_nothing = i->op == HLO_OP_BITCAST || i->op == HLO_OP_OPTIMIZATION_BARRIER;
+  if (elements == 0 || (moves_nothing && l.launches.len == 0)) return;
   leaf_values got = {.data = ARENA_ARRAY(a, void *, want->n + 1), .n = want->n};
   const char *error = run_kernels(a, i, &l, operands, &got, -1);
   if (!error) error = compare(a, i, want, &got);
@@ -264,6 +267,8 @@ static lemnos_status run_instr(arena *a, const char *file, const hlo_instr *i, l
     return LEMNOS_SUCCESS;
   }
   LEMNOS_TRY(interpret(a, i, operands, v));
+  if (i->op == HLO_OP_WHILE || i->op == HLO_OP_CONDITIONAL)
+    for (int b = 0; b < i->n_called; b++) LEMNOS_TRY(run_computation(a, file, i->called[b], values));
   check_instr(a, file, i, operands, v);
   return LEMNOS_SUCCESS;
 }
@@ -287,6 +292,8 @@ static void run_file(const char *file) {
   hlo_module *m = NULL;
   lemnos_status s = io_read_file(file, &data, &size);
   if (!s) s = import_program(a, strv_from_cstr(file), data, size, NULL, &sink, &m);
+  hlo_pipeline_options pipeline = {.opt_bisect_limit = -1, .target = &target, .can_fuse = kernel_can_fuse_elementwise};
+  if (!s && optimize) s = hlo_run_pipeline(m, &pipeline);
   if (!s) s = run_module(a, file, m);
   if (s) {
     if (!quiet) printf("SKIP %s: %s\n", file, lemnos_status_message(s));
@@ -308,6 +315,8 @@ int main(int argc, char **argv) {
       max_ulp = atof(argv[++k]);
     } else if (!strcmp(argv[k], "-q")) {
       quiet = true;
+    } else if (!strcmp(argv[k], "--opt")) {
+      optimize = true;
     } else {
       run_file(argv[k]);
       fflush(stdout);
