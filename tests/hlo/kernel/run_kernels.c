@@ -167,6 +167,9 @@ static const char *compare(arena *a, const hlo_instr *i, const leaf_values *want
 
 // May the result take over the buffer of its first operand? The cases that buffer assignment makes use of.
 static bool may_alias(const hlo_instr *i) {
+  if (i->op == HLO_OP_FUSION && i->called[0]->root->operands && HLO_ATTRS(i, fusion)->kind == HLO_FUSION_KIND_IN_PLACE &&
+      i->called[0]->root->operands[0] != i->called[0]->params[0])
+    return false;  // the updated operand is not the first
   if (i->n_operands == 0 || hlo_shape_leaf(i->shape, 0) == NULL) return false;
   const hlo_shape *in = hlo_shape_leaf(i->operands[0]->shape, 0), *out = hlo_shape_leaf(i->shape, 0);
   if (in->dtype != out->dtype || !hlo_shape_same_dims(in, out) || hlo_shape_leaves(i->shape) > 1) return false;
