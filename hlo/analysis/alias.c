@@ -229,9 +229,16 @@ alias_analysis *alias_analyze(const hlo_module *m, arena *arena_) {
 
 // --- in place ------------------------------------------------------------------------------------------------------------------
 
-static bool same_layout_bytes(const hlo_shape *a, const hlo_shape *b) {
-  return hlo_shape_is_array(a) && hlo_shape_is_array(b) && hlo_shape_same_dims(a, b) && a->layout == b->layout &&
-         hlo_dtype_bytes(a->dtype) == hlo_dtype_bytes(b->dtype);
+// One element type too: a kernel sees a shared buffer as one parameter.
+static bool same_array(const hlo_shape *a, const hlo_shape *b) {
+  return hlo_shape_is_array(a) && hlo_shape_is_array(b) && hlo_shape_same_dims(a, b) && a->layout == b->layout && a->dtype == b->dtype;
+}
+
+// A loop fusion computes all results of an index before it stores any, if they have the same dimensions.
+static bool has_equal_dims(const hlo_shape *s) {
+  for (int l = 0; l < hlo_shape_leaves(s); l++)
+    if (!hlo_shape_same_dims(hlo_shape_leaf(s, l), hlo_shape_leaf(s, 0))) return false;
+  return true;
 }
 
 // Inside a fusion: is every use of x elementwise on arrays of x's dimensions, down to the root?
@@ -276,10 +283,10 @@ int alias_in_place_operand(const hlo_instr *i, int leaf, int *cursor) {
         *cursor = i->n_operands;
         return at == 0 ? updated_parameter(root) : -1;
       }
-      if (f->kind != HLO_FUSION_KIND_LOOP || i->called[0]->root->op == HLO_OP_TUPLE) return -1;
+      if (f->kind != HLO_FUSION_KIND_LOOP || !has_equal_dims(i->shape)) return -1;
       for (; at < i->n_operands; at++) {
         const hlo_instr *p = i->called[0]->params[at];
-        if (!same_layout_bytes(p->shape, root->shape) || !only_elementwise_uses(p, 0)) continue;
+        if (!same_array(p->shape, root->shape) || !only_elementwise_uses(p, 0)) continue;
         *cursor = at + 1;
         return at;
       }
@@ -288,7 +295,7 @@ int alias_in_place_operand(const hlo_instr *i, int leaf, int *cursor) {
     default:
       if (!hlo_op_has(i->op, HLO_TRAIT_E)) return -1;
       for (; at < i->n_operands; at++) {
-        if (!same_layout_bytes(i->operands[at]->shape, i->shape)) continue;
+        if (!same_array(i->operands[at]->shape, i->shape)) continue;
         *cursor = at + 1;
         return at;
       }

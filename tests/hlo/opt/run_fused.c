@@ -15,7 +15,7 @@
 
 typedef struct options {
   const char *passes, *before;
-  bool dump, no_run, lower;
+  bool dump, no_run, lower, verbose;
   double seconds;
   hlo_target target;
 } options;
@@ -138,6 +138,7 @@ static lemnos_status lower(const side *s, const options *o) {
       int n = hlo_shape_leaves(i->shape);
       for (int l = 0; l < n && l < 64; l++) in_place += (aliases[l] = hlo_buffer_shared_operand(ba, i, l)) >= 0;
       kernel_lowering out;
+      if (o->verbose) fprintf(stderr, "  lowering " STRV_FMT "\n", STRV_ARG(i->name));
       lemnos_status status = kernel_lower(s->a, &o->target, i, &(kernel_lower_options){n <= 64 ? aliases : NULL}, &out);
       kernels += status ? 0 : out.launches.len;
       refused += status != NULL;
@@ -204,6 +205,7 @@ int main(int argc, char **argv) {
     else if (!strcmp(argv[k], "--gpu")) o.target.cls = HLO_TARGET_GPU, o.target.max_buffers = 16, o.target.max_storage_range = 128 << 20;
     else if (!strcmp(argv[k], "--dump")) o.dump = true;
     else if (!strcmp(argv[k], "--lower")) o.lower = true;
+    else if (!strcmp(argv[k], "--verbose")) o.verbose = true;
     else if (!strcmp(argv[k], "--no-run")) o.no_run = true;
     else {
       printf("%s\n", argv[k]);
