@@ -6,8 +6,8 @@
 //                                    ├── compare (--expect), print
 //                                    └── interrupt (Ctrl-C)
 //
-// Arrays on the host are interp_array with `data` from heap_try_alloc_aligned. A command function returns the exit code;
-// nothing below it calls exit. No global state: what a signal changes lives in main's frame.
+// Arrays on the host are interp_array with `data` from heap_try_alloc_aligned. A command function returns the exit
+// code; nothing below it calls exit. No global state: what a signal changes lives in main's frame.
 #ifndef RUNTIME_CLI_CLI_H
 #define RUNTIME_CLI_CLI_H
 
@@ -15,7 +15,8 @@
 
 #include "runtime/internal.h"
 
-// --- exit codes (documented by `lemnos --help`) --------------------------------------------------------------------------
+// --- exit codes (documented by `lemnos --help`)
+// --------------------------------------------------------------------------
 
 enum {
   CLI_OK = 0,
@@ -26,10 +27,11 @@ enum {
   CLI_TROUBLE = 5,        // memory, full disk, device lost, an internal error
   CLI_TIMEOUT = 124,
   CLI_INTERRUPTED = 130,
-  CLI_GO_ON = -1,         // of cli_parse: no exit
+  CLI_GO_ON = -1,  // of cli_parse: no exit
 };
 
-// --- Ctrl-C (interrupt.c) ------------------------------------------------------------------------------------------------
+// --- Ctrl-C (interrupt.c)
+// ------------------------------------------------------------------------------------------------
 
 typedef enum cli_phase {
   CLI_PHASE_IDLE,   // nothing to clean up: a signal ends the process at once
@@ -46,7 +48,8 @@ typedef struct cli_interrupt {
 void cli_interrupt_start(cli_interrupt *x);
 void cli_interrupt_phase(cli_interrupt *x, cli_phase phase);
 
-// --- arguments (options.c) -------------------------------------------------------------------------------------------------
+// --- arguments (options.c)
+// -------------------------------------------------------------------------------------------------
 
 typedef struct cli_strings {
   const char **data;
@@ -59,23 +62,24 @@ typedef struct cli_option {
   const char *name;      // "--device"; NULL ends the table
   cli_option_kind kind;  // what `out` points to: bool, const char *, cli_strings, int64_t, double, int64_t
   void *out;
-  const char *value;     // how help names the value; NULL for flags
+  const char *value;  // how help names the value; NULL for flags
   const char *help;
 } cli_option;
 
 typedef struct cli_command {
   const char *name;
-  const char *synopsis;  // "MODULE [options]"
-  const char *summary;   // one line
-  const char *details;   // paragraphs for `lemnos NAME --help`; may be NULL
+  const char *synopsis;                                         // "MODULE [options]"
+  const char *summary;                                          // one line
+  const char *details;                                          // paragraphs for `lemnos NAME --help`; may be NULL
   int (*run)(int argc, char **argv, cli_interrupt *interrupt);  // argv[0] is the first argument behind the name
 } cli_command;
 
 extern const cli_command cli_commands[];  // ends with a NULL name
 const cli_command *cli_find_command(const char *name);
 
-// Fills in options and positional arguments (both may be mixed; "--" ends options). --help prints and gives CLI_OK; an error is
-// printed and gives CLI_USAGE; else CLI_GO_ON. `positional` and CLI_STRINGS are heap vectors of argv's own strings.
+// Fills in options and positional arguments (both may be mixed; "--" ends options). --help prints and gives CLI_OK; an
+// error is printed and gives CLI_USAGE; else CLI_GO_ON. `positional` and CLI_STRINGS are heap vectors of argv's own
+// strings.
 int cli_parse(const char *command, int argc, char **argv, const cli_option *options, cli_strings *positional);
 int cli_usage_error(const char *command, const char *format, ...) LEMNOS_PRINTF(2, 3);
 // Prints the failure, frees it, gives the exit code that fits.
@@ -83,19 +87,20 @@ int cli_fail(const char *command, lemnos_status status, const cli_interrupt *int
 // Writes text to standard output and reports what could not be written (a full disk, a closed pipe).
 LEMNOS_NODISCARD lemnos_status cli_put(strv text);
 
-// --- JSON (json.c) -----------------------------------------------------------------------------------------------------------
+// --- JSON (json.c)
+// -----------------------------------------------------------------------------------------------------------
 
 typedef enum json_kind { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT } json_kind;
 typedef struct json_value {
   json_kind kind;
   bool boolean;
   double number;
-  bool is_integer;             // `integer` is exact, modulo 2^64
+  bool is_integer;  // `integer` is exact, modulo 2^64
   uint64_t integer;
-  strv string;                 // unescaped
-  int n;                       // items or members
-  struct json_value *items;    // of an array, or the members' values
-  strv *keys;                  // of an object
+  strv string;               // unescaped
+  int n;                     // items or members
+  struct json_value *items;  // of an array, or the members' values
+  strv *keys;                // of an object
 } json_value;
 
 // Strict RFC 8259; depth limited. The value lives in `a`.
@@ -107,22 +112,23 @@ bool json_get_integer(const json_value *object, const char *key, int64_t *out);
 bool json_get_string(const json_value *object, const char *key, strv *out);
 void json_print_string(strbuf *out, strv s);
 
-// --- npy and npz (npy.c, npz.c) --------------------------------------------------------------------------------------------------
+// --- npy and npz (npy.c, npz.c)
+// --------------------------------------------------------------------------------------------------
 
-// Decodes a .npy file. want: HLO_DTYPE_COUNT takes the file's own type; otherwise types that .npy cannot name are taken from the
-// unsigned bits of the same width (bf16, f8, f6, f4) or from int8/uint8 (i2, i4, ui2, ui4), and a file that holds another type is
-// refused. `name` is for messages.
+// Decodes a .npy file. want: HLO_DTYPE_COUNT takes the file's own type; otherwise types that .npy cannot name are taken
+// from the unsigned bits of the same width (bf16, f8, f6, f4) or from int8/uint8 (i2, i4, ui2, ui4), and a file that
+// holds another type is refused. `name` is for messages.
 LEMNOS_NODISCARD lemnos_status npy_read(const char *name, strv bytes, hlo_dtype want, interp_array *out);
 // Header of a .npy file for `a` (padded to 64); data follows as it lies in memory.
 void npy_header(strbuf *out, const interp_array *a);
 LEMNOS_NODISCARD lemnos_status npy_write_file(const char *path, const interp_array *a);
 
 typedef struct npz_entry {
-  strv name;                  // without ".npy"
-  strv raw;                   // compressed or stored bytes
-  uint64_t size;              // uncompressed
+  strv name;      // without ".npy"
+  strv raw;       // compressed or stored bytes
+  uint64_t size;  // uncompressed
   uint32_t crc;
-  int method;                 // 0 stored, 8 deflated
+  int method;  // 0 stored, 8 deflated
 } npz_entry;
 typedef struct npz {
   arena *arena;
@@ -138,7 +144,8 @@ LEMNOS_NODISCARD lemnos_status npz_read(const npz *z, const npz_entry *e, hlo_dt
 LEMNOS_NODISCARD lemnos_status npz_write_file(const char *path, int n, const strv *names, const interp_array *arrays);
 uint32_t crc32_of(uint32_t crc, const void *data, size_t size);  // start with 0
 
-// --- inputs (inputs.c, recipes.c, safetensors.c) -------------------------------------------------------------------------------------
+// --- inputs (inputs.c, recipes.c, safetensors.c)
+// -------------------------------------------------------------------------------------
 
 typedef struct cli_inputs {
   const char *inputs;       // --inputs: .npz, .json, folder, "random", "zeros", "ones"; NULL
@@ -148,35 +155,36 @@ typedef struct cli_inputs {
 } cli_inputs;
 
 // One array per argument of the module, in order; data is the caller's to free with heap_aligned_free.
-LEMNOS_NODISCARD lemnos_status inputs_load(const cli_inputs *in, const lemnos_module *m, int *out_n, interp_array **out);
-void arrays_free(int n, interp_array *arrays);  // data and the list
+LEMNOS_NODISCARD lemnos_status inputs_load(const cli_inputs *in, const lemnos_module *m, int *out_n,
+                                           interp_array **out);
+void arrays_free(int n, interp_array *arrays);                   // data and the list
 LEMNOS_NODISCARD lemnos_status array_allocate(interp_array *a);  // data for type and dims
 int64_t array_elements(const interp_array *a);
 uint64_t splitmix64(uint64_t seed, uint64_t index);  // output `index`, from 0
 
 // An argument by its recipe in inputs.json. folder: where the file lies.
 typedef struct safetensors safetensors;
-LEMNOS_NODISCARD lemnos_status recipe_make(const json_value *recipe, int index, const npz *stored,
-                                           safetensors **files, const char *folder, const char *override,
-                                           interp_array *out);
+LEMNOS_NODISCARD lemnos_status recipe_make(const json_value *recipe, int index, const npz *stored, safetensors **files,
+                                           const char *folder, const char *override, interp_array *out);
 LEMNOS_NODISCARD lemnos_status safetensors_open(const char *path, safetensors **out);
 void safetensors_close(safetensors *s);
 LEMNOS_NODISCARD lemnos_status safetensors_read(const safetensors *s, strv tensor, interp_array *out);
 
-// --- results (compare.c, print.c) -----------------------------------------------------------------------------------------------------
+// --- results (compare.c, print.c)
+// -----------------------------------------------------------------------------------------------------
 
 typedef struct cli_expect {
-  const char *expected;   // .npz or folder
-  const char *meta;       // meta.json, NULL: the one beside `expected` if there is one, "" none
-  double rtol, atol;      // < 0: meta's, else the defaults of the type
+  const char *expected;  // .npz or folder
+  const char *meta;      // meta.json, NULL: the one beside `expected` if there is one, "" none
+  double rtol, atol;     // < 0: meta's, else the defaults of the type
 } cli_expect;
 
 typedef struct compare_report {
-  double max_abs, max_rel;     // over finite elements
-  int64_t differing;           // elements beyond the tolerance
+  double max_abs, max_rel;  // over finite elements
+  int64_t differing;        // elements beyond the tolerance
   int64_t elements, compared;
-  int64_t first;               // index of the first beyond the tolerance, -1
-  double used;                 // largest error as a share of what is allowed
+  int64_t first;  // index of the first beyond the tolerance, -1
+  double used;    // largest error as a share of what is allowed
   double rtol, atol;
   bool passed;
 } compare_report;
@@ -190,21 +198,24 @@ LEMNOS_NODISCARD lemnos_status compare_results(const cli_expect *e, int n, const
 void print_array(strbuf *out, const interp_array *a, bool full);
 void print_index(strbuf *out, const interp_array *a, int64_t i);  // [1, 2]
 
-// --- one program on one device (session.c) --------------------------------------------------------------------------------------------
+// --- one program on one device (session.c)
+// --------------------------------------------------------------------------------------------
 
-typedef struct cli_program {   // options shared by run and bench
+typedef struct cli_program {  // options shared by run and bench
   const char *module, *entry, *device, *cache_dir;
   cli_inputs in;
   int64_t threads, max_memory, opt_bisect_limit;
   double timeout;
   bool no_cache, verify_each;
 } cli_program;
-#define CLI_PROGRAM_INIT {.in.seed = 1, .opt_bisect_limit = 0}
+#define CLI_PROGRAM_INIT \
+  { .in.seed = 1, .opt_bisect_limit = 0 }
 #define CLI_DEVICE_OPTIONS(p)                                                                                          \
   {"--device", CLI_STRING, &(p)->device, "ID", "cpu, vulkan:1, interp, ...; else $LEMNOS_DEVICE, else the best here"}, \
       {"--threads", CLI_INT, &(p)->threads, "N", "host threads (default: all CPUs this process may use)"},             \
-      {"--cache-dir", CLI_STRING, &(p)->cache_dir, "DIR", "where compiled code of drivers is kept"},                   \
-      {"--no-cache", CLI_FLAG, &(p)->no_cache, NULL, "keep no compiled code"}
+      {"--cache-dir", CLI_STRING, &(p)->cache_dir, "DIR", "where compiled code of drivers is kept"}, {                 \
+    "--no-cache", CLI_FLAG, &(p)->no_cache, NULL, "keep no compiled code"                                              \
+  }
 #define CLI_PROGRAM_OPTIONS(p)                                                                                         \
   CLI_DEVICE_OPTIONS(p), {"--entry", CLI_STRING, &(p)->entry, "NAME", "function to run (default main)"},               \
       {"--inputs", CLI_STRING, &(p)->in.inputs, "SOURCE",                                                              \
@@ -218,17 +229,18 @@ typedef struct cli_program {   // options shared by run and bench
        "the file for arguments whose recipe is `safetensors` (else $LEMNOS_SAFETENSORS)"},                             \
       {"--max-memory", CLI_BYTES, &(p)->max_memory, "SIZE", "limit of a run's memory: 512M, 2G"},                      \
       {"--timeout", CLI_REAL, &(p)->timeout, "SECONDS", "limit of a run's time"},                                      \
-      {"--opt-bisect-limit", CLI_INT, &(p)->opt_bisect_limit, "N", "let only the first N rewrites happen"},            \
-      {"--verify-each", CLI_FLAG, &(p)->verify_each, NULL, "verify the module after every pass"}
+      {"--opt-bisect-limit", CLI_INT, &(p)->opt_bisect_limit, "N", "let only the first N rewrites happen"}, {          \
+    "--verify-each", CLI_FLAG, &(p)->verify_each, NULL, "verify the module after every pass"                           \
+  }
 
 typedef struct cli_session {
   lemnos_context *context;
   lemnos_device *device;
   lemnos_module *module;
   lemnos_executable *executable;
-  interp_array *args;        // host copies
+  interp_array *args;  // host copies
   int n_args, n_results;
-  lemnos_buffer **buffers;   // arguments on the device; NULL for tokens
+  lemnos_buffer **buffers;  // arguments on the device; NULL for tokens
   double import_seconds;
 } cli_session;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // lemnos bench: compile time, run times, rates, memory of one program on one device.
 //
-// Arguments are uploaded once. One run warms up; then runs are timed one by one until --runs are done, or, without --runs, until
-// a second has passed and at least five are done (at most 1,000).
+// Arguments are uploaded once. One run warms up; then runs are timed one by one until --runs are done, or, without
+// --runs, until a second has passed and at least five are done (at most 1,000).
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -24,7 +24,8 @@ static int by_value(const void *a, const void *b) {
   return x < y ? -1 : x > y ? 1 : 0;
 }
 
-static lemnos_status one_run(cli_session *s, const cli_program *p, cli_interrupt *interrupt, lemnos_buffer **results, double *seconds) {
+static lemnos_status one_run(cli_session *s, const cli_program *p, cli_interrupt *interrupt, lemnos_buffer **results,
+                             double *seconds) {
   double start = io_seconds();
   LEMNOS_TRY(session_run(s, p, false, interrupt, results));
   *seconds = io_seconds() - start;
@@ -54,29 +55,41 @@ static lemnos_status measure(cli_session *s, const bench_options *o, cli_interru
   return status;
 }
 
-static void print_json(strbuf *b, const cli_session *s, const char *module, const bench_result *r, const cli_cost *c, const lemnos_executable_stats *st) {
+static void print_json(strbuf *b, const cli_session *s, const char *module, const bench_result *r, const cli_cost *c,
+                       const lemnos_executable_stats *st) {
   strbuf_append_cstr(b, "{\"module\": ");
   json_print_string(b, strv_from_cstr(module));
   strbuf_append_cstr(b, ", \"device\": ");
   json_print_string(b, strv_from_cstr(lemnos_device_id(s->device)));
   strbuf_append_cstr(b, ", \"device_name\": ");
   json_print_string(b, strv_from_cstr(lemnos_device_name(s->device)));
-  strbuf_printf(b, ", \"import_ms\": %.6f, \"compile_ms\": %.6f, \"first_ms\": %.6f, \"median_ms\": %.6f, \"min_ms\": %.6f, \"runs\": %d", s->import_seconds * 1e3,
-                st->compile_seconds * 1e3, r->first * 1e3, r->median * 1e3, r->min * 1e3, r->runs);
-  strbuf_printf(b, ", \"flops\": %.0f, \"gflops_per_s\": %.6f, \"io_bytes\": %.0f, \"gb_per_s\": %.6f", c->flops, c->flops / r->median * 1e-9, c->bytes, c->bytes / r->median * 1e-9);
-  strbuf_printf(b, ", \"peak_bytes\": %lld, \"temp_bytes\": %lld, \"scratch_bytes\": %lld, \"constant_bytes\": %lld", (long long)st->peak_bytes, (long long)st->temp_bytes,
-                (long long)st->scratch_bytes, (long long)st->constant_bytes);
-  strbuf_printf(b, ", \"kernels\": %d, \"launches\": %d, \"host_steps\": %d}\n", st->n_kernels, st->n_launches, st->n_host_steps);
+  strbuf_printf(b,
+                ", \"import_ms\": %.6f, \"compile_ms\": %.6f, \"first_ms\": %.6f, \"median_ms\": %.6f, \"min_ms\": "
+                "%.6f, \"runs\": %d",
+                s->import_seconds * 1e3, st->compile_seconds * 1e3, r->first * 1e3, r->median * 1e3, r->min * 1e3,
+                r->runs);
+  strbuf_printf(b, ", \"flops\": %.0f, \"gflops_per_s\": %.6f, \"io_bytes\": %.0f, \"gb_per_s\": %.6f", c->flops,
+                c->flops / r->median * 1e-9, c->bytes, c->bytes / r->median * 1e-9);
+  strbuf_printf(b, ", \"peak_bytes\": %lld, \"temp_bytes\": %lld, \"scratch_bytes\": %lld, \"constant_bytes\": %lld",
+                (long long)st->peak_bytes, (long long)st->temp_bytes, (long long)st->scratch_bytes,
+                (long long)st->constant_bytes);
+  strbuf_printf(b, ", \"kernels\": %d, \"launches\": %d, \"host_steps\": %d}\n", st->n_kernels, st->n_launches,
+                st->n_host_steps);
 }
 
-static void print_text(strbuf *b, const cli_session *s, const bench_result *r, const cli_cost *c, const lemnos_executable_stats *st) {
+static void print_text(strbuf *b, const cli_session *s, const bench_result *r, const cli_cost *c,
+                       const lemnos_executable_stats *st) {
   strbuf_printf(b, "device    %s (%s)\n", lemnos_device_id(s->device), lemnos_device_name(s->device));
   strbuf_printf(b, "import    %10.3f ms\ncompile   %10.3f ms\n", s->import_seconds * 1e3, st->compile_seconds * 1e3);
-  strbuf_printf(b, "first run %10.3f ms\nmedian    %10.3f ms of %d runs\nmin       %10.3f ms\n", r->first * 1e3, r->median * 1e3, r->runs, r->min * 1e3);
-  strbuf_printf(b, "rate      %10.3f GFLOP/s (%.6g operations), %.3f GB/s (arguments and results, %.6g bytes)\n", c->flops / r->median * 1e-9, c->flops, c->bytes / r->median * 1e-9, c->bytes);
-  strbuf_printf(b, "memory    peak %lld bytes, temporaries %lld (scratch %lld), constants %lld\n", (long long)st->peak_bytes, (long long)st->temp_bytes, (long long)st->scratch_bytes,
+  strbuf_printf(b, "first run %10.3f ms\nmedian    %10.3f ms of %d runs\nmin       %10.3f ms\n", r->first * 1e3,
+                r->median * 1e3, r->runs, r->min * 1e3);
+  strbuf_printf(b, "rate      %10.3f GFLOP/s (%.6g operations), %.3f GB/s (arguments and results, %.6g bytes)\n",
+                c->flops / r->median * 1e-9, c->flops, c->bytes / r->median * 1e-9, c->bytes);
+  strbuf_printf(b, "memory    peak %lld bytes, temporaries %lld (scratch %lld), constants %lld\n",
+                (long long)st->peak_bytes, (long long)st->temp_bytes, (long long)st->scratch_bytes,
                 (long long)st->constant_bytes);
-  strbuf_printf(b, "plan      %d kernels, %d launches, %d host steps\n", st->n_kernels, st->n_launches, st->n_host_steps);
+  strbuf_printf(b, "plan      %d kernels, %d launches, %d host steps\n", st->n_kernels, st->n_launches,
+                st->n_host_steps);
 }
 
 static lemnos_status bench(const bench_options *o, cli_session *s, cli_interrupt *interrupt) {
@@ -91,13 +104,17 @@ static lemnos_status bench(const bench_options *o, cli_session *s, cli_interrupt
   // Of a program with dynamic shapes the refined copy says what was run.
   cli_cost c = module_cost(s->executable->program ? s->executable->module : s->module->hlo);
   strbuf text = {0};
-  if (o->json) print_json(&text, s, o->program.module, &r, &c, &st);
-  else print_text(&text, s, &r, &c, &st);
+  if (o->json)
+    print_json(&text, s, o->program.module, &r, &c, &st);
+  else
+    print_text(&text, s, &r, &c, &st);
   if (o->profile) {
     char *profile = NULL;
     status = lemnos_profile(s->executable, s->n_args, s->buffers, &profile);
-    if (!status && o->json) fputs(profile, stderr);
-    else if (!status) strbuf_append_cstr(&text, profile);
+    if (!status && o->json)
+      fputs(profile, stderr);
+    else if (!status)
+      strbuf_append_cstr(&text, profile);
     free(profile);
   }
   if (!status) status = cli_put(strbuf_view(&text));
@@ -110,13 +127,17 @@ int cmd_bench(int argc, char **argv, cli_interrupt *interrupt) {
   const cli_option options[] = {
       CLI_PROGRAM_OPTIONS(&o.program),
       {"--runs", CLI_INT, &o.runs, "N", "timed runs (default: as many as a second holds, 5 to 1000)"},
-      {"--json", CLI_FLAG, &o.json, NULL, "one JSON object: compile_ms, median_ms, min_ms, peak_bytes, temp_bytes, ..."},
-      {"--profile", CLI_FLAG, &o.profile, NULL, "time of each kernel or operation, too (to standard error with --json)"},
+      {"--json", CLI_FLAG, &o.json, NULL,
+       "one JSON object: compile_ms, median_ms, min_ms, peak_bytes, temp_bytes, ..."},
+      {"--profile", CLI_FLAG, &o.profile, NULL,
+       "time of each kernel or operation, too (to standard error with --json)"},
       {0}};
   cli_strings files = {0};
   int code = cli_parse("bench", argc, argv, options, &files);
-  if (code == CLI_GO_ON && files.len != 1) code = cli_usage_error("bench", files.len ? "one module, please" : "no module is given");
-  if (code == CLI_GO_ON && (o.runs < 0 || o.runs > 10000000)) code = cli_usage_error("bench", "--runs=%lld is not a number of runs", (long long)o.runs);
+  if (code == CLI_GO_ON && files.len != 1)
+    code = cli_usage_error("bench", files.len ? "one module, please" : "no module is given");
+  if (code == CLI_GO_ON && (o.runs < 0 || o.runs > 10000000))
+    code = cli_usage_error("bench", "--runs=%lld is not a number of runs", (long long)o.runs);
   if (code == CLI_GO_ON) {
     o.program.module = files.data[0];
     cli_interrupt_start(interrupt);

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // lemnos check: self-checking modules.
 //
-// Files are dealt to worker threads; each worker collects a file's lines and counts, and whatever is complete is printed in
-// the order of the command line, so that the output does not depend on timing.
+// Files are dealt to worker threads; each worker collects a file's lines and counts, and whatever is complete is
+// printed in the order of the command line, so that the output does not depend on timing. With --isolate workers are
+// processes: one that dies (a broken invariant, a crash of a driver) costs the file it was at, which counts as failed,
+// and a new one goes on.
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "frontend/import.h"
 #include "runtime/cli/cli.h"
@@ -14,7 +21,7 @@ typedef struct check_options {
   const char *device;
   int64_t jobs;
   double timeout;
-  bool verbose, quiet, any_arguments;
+  bool verbose, quiet, any_arguments, isolate;
 } check_options;
 
 typedef struct file_result {
@@ -37,7 +44,8 @@ typedef struct check_state {
   bool broken_pipe;
 } check_state;
 
-// --- one function ----------------------------------------------------------------------------------------------------------
+// --- one function
+// ----------------------------------------------------------------------------------------------------------
 
 // "file.mlir (part 3) @name"
 typedef struct place {
@@ -61,16 +69,21 @@ static void report(check_state *s, file_result *r, place at, lemnos_status statu
   lemnos_status_free(status);
 }
 
-// Values for a main that takes arguments (--any-arguments): dynamic dimensions 8, integer scalars 8, else small numbers.
+// Values for a main that takes arguments (--any-arguments): dynamic dimensions 8, integer scalars 8, else small
+// numbers.
 static lemnos_status make_up(const hlo_shape *s, interp_array *a) {
   *a = (interp_array){.dtype = s->dtype, .rank = s->rank};
   if (s->dtype == HLO_TOKEN) return LEMNOS_SUCCESS;
-  for (int d = 0; d < s->rank; d++) a->dims[d] = s->dims[d] == HLO_DYNAMIC ? (s->bounds && s->bounds[d] > 0 && s->bounds[d] < 8 ? s->bounds[d] : 8) : s->dims[d];
+  for (int d = 0; d < s->rank; d++)
+    a->dims[d] =
+        s->dims[d] == HLO_DYNAMIC ? (s->bounds && s->bounds[d] > 0 && s->bounds[d] < 8 ? s->bounds[d] : 8) : s->dims[d];
   LEMNOS_TRY(array_allocate(a));
   int64_t n = array_elements(a);
   for (int64_t i = 0; i < n; i++) {
-    if (hlo_dtype_is_integer(s->dtype) || s->dtype == HLO_PRED) hlo_element_set_i64(s->dtype, a->data, i, s->rank ? i % 3 : 8);
-    else hlo_element_set_f64(s->dtype, a->data, i, 0, 0.25 * (double)(i % 17) - 1);
+    if (hlo_dtype_is_integer(s->dtype) || s->dtype == HLO_PRED)
+      hlo_element_set_i64(s->dtype, a->data, i, s->rank ? i % 3 : 8);
+    else
+      hlo_element_set_f64(s->dtype, a->data, i, 0, 0.25 * (double)(i % 17) - 1);
     if (hlo_dtype_is_complex(s->dtype)) hlo_element_set_f64(s->dtype, a->data, i, 1, 0.5);
   }
   return LEMNOS_SUCCESS;
@@ -80,7 +93,9 @@ static lemnos_status run_module(check_state *s, lemnos_module *m) {
   cli_program program = {.timeout = s->options->timeout, .verify_each = s->program->verify_each};
   cli_session x = {.context = s->context, .device = s->device, .module = m, .n_args = module_param_leaves(m->hlo)};
   if (x.n_args && !s->options->any_arguments)
-    return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "it takes %d argument%s: not a self-checking function (--any-arguments makes values up)", x.n_args, x.n_args == 1 ? "" : "s");
+    return lemnos_status_make(LEMNOS_UNIMPLEMENTED,
+                              "it takes %d argument%s: not a self-checking function (--any-arguments makes values up)",
+                              x.n_args, x.n_args == 1 ? "" : "s");
   x.args = heap_alloc(sizeof *x.args * (size_t)(x.n_args + 1));
   lemnos_status status = LEMNOS_SUCCESS;
   for (int i = 0; !status && i < x.n_args; i++) status = make_up(module_param_leaf(m->hlo, i), &x.args[i]);
@@ -116,7 +131,8 @@ static lemnos_status check_entry(check_state *s, const mlir_module *mlir, strv e
   return status;
 }
 
-// --- one module ---------------------------------------------------------------------------------------------------------------
+// --- one module
+// ---------------------------------------------------------------------------------------------------------------
 
 static bool is_hlo_text(strv text) {
   while (text.len) {
@@ -143,10 +159,13 @@ static void check_module(check_state *s, file_result *r, const char *file, strv 
     if (!status) status = check_hlo(s, a, hlo);
     report(s, r, at, status);
   } else {
-    if (mlir_is_bytecode(text.data, text.len)) status = mlir_read_bytecode(a, strv_from_cstr(file), text.data, text.len, &sink, &mlir);
-    else status = mlir_parse_text(a, strv_from_cstr(file), text, &sink, &mlir);
+    if (mlir_is_bytecode(text.data, text.len))
+      status = mlir_read_bytecode(a, strv_from_cstr(file), text.data, text.len, &sink, &mlir);
+    else
+      status = mlir_parse_text(a, strv_from_cstr(file), text, &sink, &mlir);
     if (!status) status = import_list_entries(mlir, a, &entries, &n);
-    if (!status && n == 0) status = lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "no main, and no function without arguments");
+    if (!status && n == 0)
+      status = lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "no main, and no function without arguments");
     if (status) report(s, r, at, status);
     for (int i = 0; i < n && !s->interrupt->cancelled; i++) {
       at.entry = entries[i];
@@ -167,8 +186,8 @@ static bool has_code(strv s) {
   return false;
 }
 
-// Calls check_module for each part between lines "// -----". A part is preceded by as many line feeds as there are lines before it, so
-// that messages give the file's own line numbers.
+// Calls check_module for each part between lines "// -----". A part is preceded by as many line feeds as there are
+// lines before it, so that messages give the file's own line numbers.
 static void check_parts(check_state *s, file_result *r, const char *file, strv text) {
   size_t begin = 0, lines = 0, begin_lines = 0;
   for (size_t at = 0; at <= text.len; lines++) {
@@ -199,13 +218,28 @@ static void check_file(check_state *s, int index) {
   char *bytes = NULL;
   size_t size = 0;
   lemnos_status status = io_read_file(path, &bytes, &size);
-  if (status) report(s, r, (place){.file = path}, status);
-  else if (mlir_is_bytecode(bytes, size)) check_module(s, r, path, (strv){bytes, size});
-  else check_parts(s, r, path, (strv){bytes, size});
+  if (status)
+    report(s, r, (place){.file = path}, status);
+  else if (mlir_is_bytecode(bytes, size))
+    check_module(s, r, path, (strv){bytes, size});
+  else
+    check_parts(s, r, path, (strv){bytes, size});
   heap_aligned_free(bytes);
 }
 
-// --- all files -------------------------------------------------------------------------------------------------------------------
+// --- all files
+// -------------------------------------------------------------------------------------------------------------------
+
+// Prints what is complete, in order. Lock held if there are threads.
+static void file_is_done(check_state *s, int index) {
+  s->results[index].done = true;
+  for (; s->printed < s->files->len && s->results[s->printed].done; s->printed++) {
+    lemnos_status status = cli_put(strbuf_view(&s->results[s->printed].text));
+    s->broken_pipe |= status != NULL;
+    lemnos_status_free(status);
+    strbuf_deinit(&s->results[s->printed].text);
+  }
+}
 
 static void *worker(void *p) {
   check_state *s = p;
@@ -214,13 +248,7 @@ static void *worker(void *p) {
     if (i >= s->files->len || s->interrupt->cancelled) return NULL;
     check_file(s, i);
     pthread_mutex_lock(&s->lock);
-    s->results[i].done = true;
-    for (; s->printed < s->files->len && s->results[s->printed].done; s->printed++) {
-      lemnos_status status = cli_put(strbuf_view(&s->results[s->printed].text));
-      s->broken_pipe |= status != NULL;
-      lemnos_status_free(status);
-      strbuf_deinit(&s->results[s->printed].text);
-    }
+    file_is_done(s, i);
     pthread_mutex_unlock(&s->lock);
   }
 }
@@ -234,36 +262,194 @@ static void run_workers(check_state *s, int n) {
   free(threads);
 }
 
-static int check(const check_options *o, const cli_program *program, const cli_strings *files, cli_interrupt *interrupt) {
-  int jobs = o->jobs > 0 ? (int)o->jobs : thread_usable_cpus();
+// --- processes (--isolate)
+// ---------------------------------------------------------------------------------------------------------
+
+// A child takes files by number from one pipe and answers on another: a message, then its text. The parent keeps one
+// file with each child, so it knows what a child that dies was at.
+typedef struct message {
+  int32_t file, passed, failed, skipped;
+  uint64_t n_text;
+} message;
+
+typedef struct child {
+  pid_t pid;  // 0: none
+  int to, from;
+  int file;  // being checked, -1: none
+} child;
+
+static bool read_all(int fd, void *data, size_t n) {
+  for (char *p = data; n;) {
+    ssize_t got = read(fd, p, n);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    p += got;
+    n -= (size_t)got;
+  }
+  return true;
+}
+
+static bool write_all(int fd, const void *data, size_t n) {
+  for (const char *p = data; n;) {
+    ssize_t put = write(fd, p, n);
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) return false;
+    p += put;
+    n -= (size_t)put;
+  }
+  return true;
+}
+
+static lemnos_status open_device(check_state *s, const cli_program *p) {
+  LEMNOS_TRY(session_context(p, &s->context));
+  return lemnos_device_open(s->context, s->options->device, &s->device);
+}
+
+// The life of a child; it ends without cleaning up.
+static void child_main(check_state *s, const cli_program *p, int in, int out) {
+  lemnos_status failure = open_device(s, p);
+  int32_t index;
+  while (read_all(in, &index, sizeof index)) {
+    file_result *r = &s->results[index];
+    if (failure) {
+      r->failed = 1;
+      strbuf_printf(&r->text, "FAIL %s: %s\n", s->files->data[index], lemnos_status_message(failure));
+    } else {
+      check_file(s, index);
+    }
+    message m = {.file = index, .passed = r->passed, .failed = r->failed, .skipped = r->skipped, .n_text = r->text.len};
+    if (!write_all(out, &m, sizeof m) || !write_all(out, r->text.data, r->text.len)) break;
+    strbuf_deinit(&r->text);
+  }
+  _exit(0);
+}
+
+static bool child_start(check_state *s, const cli_program *p, child *children, int n, child *c) {
+  int to[2], from[2];
+  if (pipe(to) != 0) return false;
+  if (pipe(from) != 0) return close(to[0]), close(to[1]), false;
+  fflush(stdout);
+  pid_t pid = fork();
+  if (pid == 0) {
+    for (int i = 0; i < n; i++)
+      if (children[i].pid) close(children[i].to), close(children[i].from);
+    close(to[1]);
+    close(from[0]);
+    child_main(s, p, to[0], from[1]);
+  }
+  close(to[0]);
+  close(from[1]);
+  if (pid < 0) return close(to[1]), close(from[0]), false;
+  *c = (child){.pid = pid, .to = to[1], .from = from[0], .file = -1};
+  return true;
+}
+
+// Ends a child and gives its exit status.
+static int child_stop(child *c) {
+  int status = 0;
+  close(c->to);
+  close(c->from);
+  while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  c->pid = 0;
+  return status;
+}
+
+static void child_answered(check_state *s, child *c) {
+  message m;
+  file_result *r = &s->results[c->file];
+  bool whole = read_all(c->from, &m, sizeof m);
+  if (whole && m.n_text) {
+    char *text = heap_alloc(m.n_text);
+    whole = read_all(c->from, text, m.n_text);
+    if (whole) strbuf_append(&r->text, (strv){text, m.n_text});
+    free(text);
+  }
+  if (whole) {
+    r->passed = m.passed, r->failed = m.failed, r->skipped = m.skipped;
+  } else {
+    int status = child_stop(c);
+    r->failed = 1;
+    strbuf_printf(&r->text, "FAIL %s: the process died (%s %d)\n", s->files->data[c->file],
+                  WIFSIGNALED(status) ? "signal" : "exit code",
+                  WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+  }
+  file_is_done(s, c->file);
+  c->file = -1;
+}
+
+static lemnos_status run_processes(check_state *s, const cli_program *p, int n) {
+  child *children = heap_alloc(sizeof *children * (size_t)n);
+  struct pollfd *polls = heap_alloc(sizeof *polls * (size_t)n);
+  int next = 0, busy = 0;
+  lemnos_status status = LEMNOS_SUCCESS;
+  signal(SIGPIPE, SIG_IGN);  // a child may be gone when it is given a file
+  for (int i = 0; i < n; i++) children[i].file = -1;
+  while (!status && (next < s->files->len || busy)) {
+    for (int i = 0; i < n && next < s->files->len; i++) {
+      child *c = &children[i];
+      if (c->file >= 0) continue;
+      if (!c->pid && !child_start(s, p, children, n, c)) {
+        status = lemnos_status_make(LEMNOS_UNAVAILABLE, "no process could be made");
+        break;
+      }
+      int32_t index = c->file = next++;
+      busy++;
+      (void)write_all(c->to, &index, sizeof index);  // a child that is gone is found by the poll
+    }
+    for (int i = 0; i < n; i++)
+      polls[i] = (struct pollfd){.fd = children[i].file >= 0 ? children[i].from : -1, .events = POLLIN};
+    if (poll(polls, (nfds_t)n, -1) < 0) continue;
+    for (int i = 0; i < n; i++)
+      if (polls[i].revents) child_answered(s, &children[i]), busy--;
+  }
+  for (int i = 0; i < n; i++)
+    if (children[i].pid) (void)child_stop(&children[i]);
+  free(polls);
+  free(children);
+  return status;
+}
+
+// --- the command
+// ---------------------------------------------------------------------------------------------------------------------
+
+static int summarize(check_state *s) {
+  int passed = 0, failed = 0, skipped = 0;
+  for (int i = 0; i < s->files->len; i++) {
+    passed += s->results[i].passed;
+    failed += s->results[i].failed;
+    skipped += s->results[i].skipped;
+    strbuf_deinit(&s->results[i].text);
+  }
+  printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
+  bool written = fflush(stdout) == 0 && !s->broken_pipe;
+  return s->interrupt->cancelled ? CLI_INTERRUPTED : failed ? CLI_NO : written ? CLI_OK : CLI_TROUBLE;
+}
+
+static int check(const check_options *o, const cli_program *program, const cli_strings *files,
+                 cli_interrupt *interrupt) {
+  int jobs = o->jobs > 0 ? (int)(o->jobs < 1024 ? o->jobs : 1024) : thread_usable_cpus();
   if (jobs > files->len) jobs = files->len;
   cli_program p = *program;
   if (jobs > 1 && !p.threads) p.threads = 1;  // parallel by file
   check_state s = {.options = o, .program = program, .files = files, .interrupt = interrupt};
-  lemnos_status status = session_context(&p, &s.context);
-  if (!status) status = lemnos_device_open(s.context, o->device, &s.device);
-  int code = CLI_OK;
-  if (status) {
-    code = cli_fail("check", status, interrupt);
+  s.results = heap_alloc(sizeof *s.results * (size_t)files->len);
+  lemnos_status status;
+  if (o->isolate) {
+    status = run_processes(&s, &p, jobs);
   } else {
-    s.results = heap_alloc(sizeof *s.results * (size_t)files->len);
-    pthread_mutex_init(&s.lock, NULL);
-    cli_interrupt_phase(interrupt, CLI_PHASE_RUN);
-    run_workers(&s, jobs);
-    cli_interrupt_phase(interrupt, CLI_PHASE_IDLE);
-    int passed = 0, failed = 0, skipped = 0;
-    for (int i = 0; i < files->len; i++) {
-      passed += s.results[i].passed;
-      failed += s.results[i].failed;
-      skipped += s.results[i].skipped;
-      strbuf_deinit(&s.results[i].text);
+    cli_interrupt_start(interrupt);  // before the device's threads
+    status = open_device(&s, &p);
+    if (!status) {
+      pthread_mutex_init(&s.lock, NULL);
+      cli_interrupt_phase(interrupt, CLI_PHASE_RUN);
+      run_workers(&s, jobs);
+      cli_interrupt_phase(interrupt, CLI_PHASE_IDLE);
+      pthread_mutex_destroy(&s.lock);
     }
-    printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
-    bool written = fflush(stdout) == 0 && !s.broken_pipe;
-    code = interrupt->cancelled ? CLI_INTERRUPTED : failed ? CLI_NO : written ? CLI_OK : CLI_TROUBLE;
-    pthread_mutex_destroy(&s.lock);
-    free(s.results);
   }
+  int code = status ? cli_fail("check", status, interrupt) : summarize(&s);
+  free(s.results);
   lemnos_device_free(s.device);
   lemnos_context_free(s.context);
   return code;
@@ -275,8 +461,10 @@ int cmd_check(int argc, char **argv, cli_interrupt *interrupt) {
   const cli_option options[] = {
       CLI_DEVICE_OPTIONS(&program),
       {"--jobs", CLI_INT, &o.jobs, "N", "files at once (default: all CPUs this process may use)"},
+      {"--isolate", CLI_FLAG, &o.isolate, NULL, "check in processes of their own: a crash costs one file, not all"},
       {"--timeout", CLI_REAL, &o.timeout, "SECONDS", "limit of the time of one function"},
-      {"--any-arguments", CLI_FLAG, &o.any_arguments, NULL, "run a main that takes arguments with made-up values; it passes if it runs"},
+      {"--any-arguments", CLI_FLAG, &o.any_arguments, NULL,
+       "run a main that takes arguments with made-up values; it passes if it runs"},
       {"--verify-each", CLI_FLAG, &program.verify_each, NULL, "verify the module after every pass"},
       {"-v", CLI_FLAG, &o.verbose, NULL, "a line for each function that passes, too"},
       {"-q", CLI_FLAG, &o.quiet, NULL, "no lines for skipped functions"},
@@ -286,7 +474,6 @@ int cmd_check(int argc, char **argv, cli_interrupt *interrupt) {
   if (code == CLI_GO_ON && !files.len) code = cli_usage_error("check", "no file is given");
   if (code == CLI_GO_ON) {
     o.device = program.device;
-    cli_interrupt_start(interrupt);
     code = check(&o, &program, &files, interrupt);
   }
   vec_deinit(&files);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // lemnos demo: a trained classifier on every device that runs programs, in one table.
 //
-// The interpreter goes first and is what the others are compared with. A device that fails keeps its row, with the reason.
+// The interpreter goes first and is what the others are compared with. A device that fails keeps its row, with the
+// reason.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,9 +11,9 @@
 
 typedef struct demo {
   const char *folder;
-  cli_session base;          // context, module, arguments
+  cli_session base;  // context, module, arguments
   interp_array labels;
-  interp_array reference;    // the interpreter's result
+  interp_array reference;  // the interpreter's result
   int64_t runs;
 } demo;
 
@@ -27,7 +28,8 @@ static lemnos_status load(const cli_program *p, demo *d) {
   char *bytes;
   size_t size;
   cli_inputs in = {.inputs = d->folder, .safetensors = getenv("LEMNOS_SAFETENSORS")};
-  const char *module = arena_printf(a, "%s/module.mlir", d->folder), *labels = arena_printf(a, "%s/labels.npy", d->folder);
+  const char *module = arena_printf(a, "%s/module.mlir", d->folder),
+             *labels = arena_printf(a, "%s/labels.npy", d->folder);
   lemnos_status status = session_context(p, &d->base.context);
   if (!status) status = lemnos_module_load_file(d->base.context, module, &d->base.module);
   if (!status) status = inputs_load(&in, d->base.module, &d->base.n_args, &d->base.args);
@@ -48,7 +50,9 @@ static double accuracy(const interp_array *scores, const interp_array *labels) {
   for (int64_t i = 0; i < n; i++) {
     int64_t best = 0;
     for (int64_t c = 1; c < classes; c++)
-      if (hlo_element_get_f64(scores->dtype, scores->data, i * classes + c, 0) > hlo_element_get_f64(scores->dtype, scores->data, i * classes + best, 0)) best = c;
+      if (hlo_element_get_f64(scores->dtype, scores->data, i * classes + c, 0) >
+          hlo_element_get_f64(scores->dtype, scores->data, i * classes + best, 0))
+        best = c;
     right += best == hlo_element_get_i64(labels->dtype, labels->data, i);
   }
   return n ? (double)right / (double)n : 0;
@@ -69,7 +73,8 @@ static int by_value(const void *a, const void *b) {
   return x < y ? -1 : x > y ? 1 : 0;
 }
 
-static lemnos_status run_device(demo *d, cli_session *s, const cli_program *p, cli_interrupt *interrupt, demo_row *row) {
+static lemnos_status run_device(demo *d, cli_session *s, const cli_program *p, cli_interrupt *interrupt,
+                                demo_row *row) {
   LEMNOS_TRY(lemnos_device_open(s->context, row->id, &s->device));
   LEMNOS_TRY(session_compile(s, p));
   LEMNOS_TRY(session_upload(s));
@@ -89,8 +94,11 @@ static lemnos_status run_device(demo *d, cli_session *s, const cli_program *p, c
   free(buffers);
   LEMNOS_TRY(status);
   const interp_array *scores = &results[0];
-  if (s->n_results < 1 || scores->rank != 2 || !hlo_dtype_is_float(scores->dtype) || scores->dims[0] != d->labels.dims[0]) {
-    status = lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "%s: the program's first result is not a score for each class of each label", d->folder);
+  if (s->n_results < 1 || scores->rank != 2 || !hlo_dtype_is_float(scores->dtype) ||
+      scores->dims[0] != d->labels.dims[0]) {
+    status =
+        lemnos_status_make(LEMNOS_INVALID_ARGUMENT,
+                           "%s: the program's first result is not a score for each class of each label", d->folder);
   } else {
     qsort(times + 1, (size_t)(n - 1), sizeof *times, by_value);
     lemnos_executable_stats st;
@@ -110,7 +118,8 @@ static lemnos_status run_device(demo *d, cli_session *s, const cli_program *p, c
 }
 
 static void demo_device(demo *d, const cli_program *p, cli_interrupt *interrupt, demo_row *row) {
-  cli_session s = {.context = d->base.context, .module = d->base.module, .args = d->base.args, .n_args = d->base.n_args};
+  cli_session s = {
+      .context = d->base.context, .module = d->base.module, .args = d->base.args, .n_args = d->base.n_args};
   row->failure = run_device(d, &s, p, interrupt, row);
   for (int i = 0; s.buffers && i < s.n_args; i++) lemnos_buffer_free(s.buffers[i]);
   free(s.buffers);
@@ -120,12 +129,18 @@ static void demo_device(demo *d, const cli_program *p, cli_interrupt *interrupt,
 
 static void print_table(strbuf *out, const demo *d, const demo_row *rows, int n) {
   strbuf_printf(out, "%s: %lld images\n\n", d->folder, (long long)d->labels.dims[0]);
-  strbuf_printf(out, "%-10s %-42s %9s %21s %11s %9s\n", "device", "name", "accuracy", "difference from interp", "compile ms", "run ms");
+  strbuf_printf(out, "%-10s %-42s %9s %21s %11s %9s\n", "device", "name", "accuracy", "difference from interp",
+                "compile ms", "run ms");
   for (int i = 0; i < n; i++) {
     strbuf_printf(out, "%-10s %-42.42s ", rows[i].id, rows[i].name);
-    if (rows[i].failure) strbuf_printf(out, "failed: %s\n", lemnos_status_message(rows[i].failure));
-    else if (rows[i].difference == 0 && i == n - 1) strbuf_printf(out, "%8.2f%% %21s %12.1f %9.2f\n", rows[i].accuracy * 100, "(the reference)", rows[i].compile_ms, rows[i].run_ms);
-    else strbuf_printf(out, "%8.2f%% %21.3g %12.1f %9.2f\n", rows[i].accuracy * 100, rows[i].difference, rows[i].compile_ms, rows[i].run_ms);
+    if (rows[i].failure)
+      strbuf_printf(out, "failed: %s\n", lemnos_status_message(rows[i].failure));
+    else if (rows[i].difference == 0 && i == n - 1)
+      strbuf_printf(out, "%8.2f%% %21s %12.1f %9.2f\n", rows[i].accuracy * 100, "(the reference)", rows[i].compile_ms,
+                    rows[i].run_ms);
+    else
+      strbuf_printf(out, "%8.2f%% %21.3g %12.1f %9.2f\n", rows[i].accuracy * 100, rows[i].difference,
+                    rows[i].compile_ms, rows[i].run_ms);
   }
 }
 
@@ -145,7 +160,8 @@ static lemnos_status run_demo(demo *d, const cli_program *p, cli_interrupt *inte
   }
   free(infos);
   cli_interrupt_phase(interrupt, CLI_PHASE_RUN);
-  for (int i = n - 1; i >= 0 && !interrupt->cancelled; i--) demo_device(d, p, interrupt, &rows[i]);  // the interpreter is last in the list
+  for (int i = n - 1; i >= 0 && !interrupt->cancelled; i--)
+    demo_device(d, p, interrupt, &rows[i]);  // the interpreter is last in the list
   cli_interrupt_phase(interrupt, CLI_PHASE_IDLE);
   lemnos_status status = interrupt->cancelled ? lemnos_status_make(LEMNOS_CANCELLED, "interrupted") : LEMNOS_SUCCESS;
   strbuf out = {0};
@@ -167,13 +183,16 @@ static lemnos_status run_demo(demo *d, const cli_program *p, cli_interrupt *inte
 int cmd_demo(int argc, char **argv, cli_interrupt *interrupt) {
   demo d = {.folder = "examples/digits_cnn", .runs = 3};
   cli_program p = {0};
-  const cli_option options[] = {{"--runs", CLI_INT, &d.runs, "N", "timed runs on each device, of which the median counts (default 3, at most 63)"},
-                                {"--threads", CLI_INT, &p.threads, "N", "host threads (default: all CPUs this process may use)"},
-                                {0}};
+  const cli_option options[] = {
+      {"--runs", CLI_INT, &d.runs, "N",
+       "timed runs on each device, of which the median counts (default 3, at most 63)"},
+      {"--threads", CLI_INT, &p.threads, "N", "host threads (default: all CPUs this process may use)"},
+      {0}};
   cli_strings files = {0};
   int code = cli_parse("demo", argc, argv, options, &files);
   if (code == CLI_GO_ON && files.len > 1) code = cli_usage_error("demo", "one folder, please");
-  if (code == CLI_GO_ON && (d.runs < 1 || d.runs > 63)) code = cli_usage_error("demo", "--runs=%lld is not between 1 and 63", (long long)d.runs);
+  if (code == CLI_GO_ON && (d.runs < 1 || d.runs > 63))
+    code = cli_usage_error("demo", "--runs=%lld is not between 1 and 63", (long long)d.runs);
   if (code == CLI_GO_ON) {
     if (files.len) d.folder = files.data[0];
     cli_interrupt_start(interrupt);

@@ -34,7 +34,8 @@ static void print_json(strbuf *out, const lemnos_device_info *d, int n, const ch
     print_member(out, "name", d[i].name);
     print_member(out, "driver", d[i].driver);
     print_member(out, "capabilities", d[i].capabilities);
-    strbuf_printf(out, ", \"memory_bytes\": %lld, \"compile_only\": %s}", (long long)d[i].memory_bytes, d[i].compile_only ? "true" : "false");
+    strbuf_printf(out, ", \"memory_bytes\": %lld, \"compile_only\": %s}", (long long)d[i].memory_bytes,
+                  d[i].compile_only ? "true" : "false");
   }
   strbuf_append_cstr(out, "], \"absent\": [");
   strv rest = strv_from_cstr(absent), line;
@@ -67,8 +68,10 @@ int cmd_devices(int argc, char **argv, cli_interrupt *interrupt) {
   status = lemnos_devices(c, &infos, &n, &absent);
   if (!status) {
     strbuf out = {0};
-    if (json) print_json(&out, infos, n, absent);
-    else print_text(&out, infos, n, absent);
+    if (json)
+      print_json(&out, infos, n, absent);
+    else
+      print_text(&out, infos, n, absent);
     free(infos);
     free(absent);
     status = cli_put(strbuf_view(&out));

@@ -8,9 +8,21 @@
 #include "hlo/opt/pass.h"
 #include "runtime/cli/cli.h"
 
-typedef enum emit_form { EMIT_HLO, EMIT_STABLEHLO, EMIT_INTERP, EMIT_PLAN, EMIT_KERNEL, EMIT_LLVM, EMIT_SPIRV, EMIT_ASM, EMIT_STATS, EMIT_COUNT } emit_form;
+typedef enum emit_form {
+  EMIT_HLO,
+  EMIT_STABLEHLO,
+  EMIT_INTERP,
+  EMIT_PLAN,
+  EMIT_KERNEL,
+  EMIT_LLVM,
+  EMIT_SPIRV,
+  EMIT_ASM,
+  EMIT_STATS,
+  EMIT_COUNT
+} emit_form;
 
-static const char *const form_names[EMIT_COUNT] = {"hlo", "stablehlo", "interp", "plan", "kernel", "llvm", "spirv", "asm", "stats"};
+static const char *const form_names[EMIT_COUNT] = {"hlo",  "stablehlo", "interp", "plan", "kernel",
+                                                   "llvm", "spirv",     "asm",    "stats"};
 
 typedef struct opt_options {
   const char *module, *entry, *passes, *dump_after, *target, *emit, *output, *kernel;
@@ -33,7 +45,9 @@ typedef struct opt_state {
   strbuf out;
 } opt_state;
 
-static bool needs_target(emit_form f) { return f >= EMIT_PLAN; }
+static bool needs_target(emit_form f) {
+  return f >= EMIT_PLAN;
+}
 
 static lemnos_status find_target(opt_state *s) {
   const char *spec = s->o->target;
@@ -44,7 +58,8 @@ static lemnos_status find_target(opt_state *s) {
   s->has_target = true;
   bool spirv = strcmp(s->backend->name, "spirv") == 0;
   if ((s->o->form == EMIT_LLVM && spirv) || (s->o->form == EMIT_SPIRV && !spirv))
-    return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "--emit=%s: code for the target %s is made by the backend '%s'", s->o->emit, spec, s->backend->name);
+    return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "--emit=%s: code for the target %s is made by the backend '%s'",
+                              s->o->emit, spec, s->backend->name);
   return LEMNOS_SUCCESS;
 }
 
@@ -58,7 +73,8 @@ static lemnos_status refine(opt_state *s) {
     interp_array *args;
     LEMNOS_TRY(inputs_load(&in, s->module, &n, &args));
     for (int i = 0; i < n; i++)
-      if (!hlo_shape_is_static(shapes[i])) shapes[i] = hlo_shape_with_dims(s->hlo->shapes, shapes[i], args[i].rank, args[i].dims);
+      if (!hlo_shape_is_static(shapes[i]))
+        shapes[i] = hlo_shape_with_dims(s->hlo->shapes, shapes[i], args[i].rank, args[i].dims);
     arrays_free(n, args);
   }
   diag_sink sink;
@@ -109,32 +125,43 @@ static lemnos_status emit_kernels(opt_state *s, const plan *p) {
     const kernel *k = p->kernels[i];
     if (!wanted_kernel(s->o, i, k)) continue;
     shown++;
-    strbuf_printf(&s->out, "%s kernel %d " STRV_FMT "\n", s->o->form == EMIT_LLVM || s->o->form == EMIT_SPIRV ? ";" : "//", i, STRV_ARG(k->name));
+    strbuf_printf(&s->out, "%s kernel %d " STRV_FMT "\n",
+                  s->o->form == EMIT_LLVM || s->o->form == EMIT_SPIRV ? ";" : "//", i, STRV_ARG(k->name));
     if (s->o->form == EMIT_KERNEL) {
       kernel_print(&s->out, k);
     } else {
-      backend_emit what = s->o->form == EMIT_ASM ? BACKEND_EMIT_ASM : s->o->form == EMIT_STATS ? BACKEND_EMIT_STATS : BACKEND_EMIT_IR;
-      LEMNOS_TRY(lemnos_status_annotate(s->backend->emit_text(s->backend_state, &s->target, k, what, &s->out), "kernel %d " STRV_FMT, i, STRV_ARG(k->name)));
+      backend_emit what = s->o->form == EMIT_ASM     ? BACKEND_EMIT_ASM
+                          : s->o->form == EMIT_STATS ? BACKEND_EMIT_STATS
+                                                     : BACKEND_EMIT_IR;
+      LEMNOS_TRY(lemnos_status_annotate(s->backend->emit_text(s->backend_state, &s->target, k, what, &s->out),
+                                        "kernel %d " STRV_FMT, i, STRV_ARG(k->name)));
     }
     strbuf_append_char(&s->out, '\n');
   }
-  if (s->o->kernel && !shown) return lemnos_status_make(LEMNOS_NOT_FOUND, "the plan has %d kernels, none of them is '%s'", p->n_kernels, s->o->kernel);
+  if (s->o->kernel && !shown)
+    return lemnos_status_make(LEMNOS_NOT_FOUND, "the plan has %d kernels, none of them is '%s'", p->n_kernels,
+                              s->o->kernel);
   return LEMNOS_SUCCESS;
 }
 
 static lemnos_status emit_planned(opt_state *s) {
-  for (int c = 0; c < s->hlo->n_computations; c++)
-    HLO_FOR_EACH(i, s->hlo->computations[c])
-      if (!hlo_shape_is_static(i->shape))
-        return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "'" STRV_FMT "' has a dynamic shape: such a program runs whole in the interpreter (name concrete types by --input=2x3xf32=zeros)", STRV_ARG(i->name));
+  for (int c = 0; c < s->hlo->n_computations; c++) HLO_FOR_EACH(i, s->hlo->computations[c])
+  if (!hlo_shape_is_static(i->shape))
+    return lemnos_status_make(LEMNOS_UNIMPLEMENTED,
+                              "'" STRV_FMT
+                              "' has a dynamic shape: such a program runs whole in the interpreter (name concrete "
+                              "types by --input=2x3xf32=zeros)",
+                              STRV_ARG(i->name));
   hlo_buffer_assignment *buffers;
   LEMNOS_TRY(hlo_assign_buffers(s->hlo, s->arena, &buffers));
   if (s->o->verify_each) LEMNOS_TRY(hlo_buffers_verify(s->hlo, buffers));
   plan *p = NULL;
   LEMNOS_TRY(plan_build(s->arena, s->hlo, buffers, &s->target, &p));
   lemnos_status status = LEMNOS_SUCCESS;
-  if (s->o->form == EMIT_PLAN) plan_print(&s->out, p);
-  else status = emit_kernels(s, p);
+  if (s->o->form == EMIT_PLAN)
+    plan_print(&s->out, p);
+  else
+    status = emit_kernels(s, p);
   plan_deinit(p);
   return status;
 }
@@ -142,12 +169,23 @@ static lemnos_status emit_planned(opt_state *s) {
 static lemnos_status emit(opt_state *s) {
   switch (s->o->form) {
     case EMIT_HLO:
-      hlo_print_module(&s->out, s->hlo, &(hlo_print_options){.locations = s->o->locations, .literal_limit = s->o->literal_limit});
+      hlo_print_module(&s->out, s->hlo,
+                       &(hlo_print_options){.locations = s->o->locations, .literal_limit = s->o->literal_limit});
       return LEMNOS_SUCCESS;
-    case EMIT_STABLEHLO: export_stablehlo(&s->out, s->hlo); return LEMNOS_SUCCESS;
-    case EMIT_INTERP: return emit_interp(s);
-    case EMIT_PLAN: case EMIT_KERNEL: case EMIT_LLVM: case EMIT_SPIRV: case EMIT_ASM: case EMIT_STATS: return emit_planned(s);
-    case EMIT_COUNT: break;
+    case EMIT_STABLEHLO:
+      export_stablehlo(&s->out, s->hlo);
+      return LEMNOS_SUCCESS;
+    case EMIT_INTERP:
+      return emit_interp(s);
+    case EMIT_PLAN:
+    case EMIT_KERNEL:
+    case EMIT_LLVM:
+    case EMIT_SPIRV:
+    case EMIT_ASM:
+    case EMIT_STATS:
+      return emit_planned(s);
+    case EMIT_COUNT:
+      break;
   }
   return lemnos_status_make(LEMNOS_INTERNAL, "no such form");
 }
@@ -172,7 +210,8 @@ static int list_passes(void) {
   strbuf b = {0};
   strbuf_printf(&b, "default = %s\n\n", hlo_default_pipeline);
   for (int i = 0; i < hlo_pass_count; i++)
-    strbuf_printf(&b, "%-32s %s%s\n", hlo_pass_table[i].name, hlo_pass_table[i].summary, hlo_pass_table[i].needs_target ? " (needs a target)" : "");
+    strbuf_printf(&b, "%-32s %s%s\n", hlo_pass_table[i].name, hlo_pass_table[i].summary,
+                  hlo_pass_table[i].needs_target ? " (needs a target)" : "");
   lemnos_status status = cli_put(strbuf_view(&b));
   strbuf_deinit(&b);
   return status ? cli_fail("opt", status, NULL) : CLI_OK;
@@ -184,16 +223,21 @@ static int find_form(opt_options *o) {
       o->form = (emit_form)i;
       return CLI_GO_ON;
     }
-  return cli_usage_error("opt", "--emit=%s: expected hlo, stablehlo, interp, plan, kernel, llvm, spirv, asm or stats", o->emit);
+  return cli_usage_error("opt", "--emit=%s: expected hlo, stablehlo, interp, plan, kernel, llvm, spirv, asm or stats",
+                         o->emit);
 }
 
 int cmd_opt(int argc, char **argv, cli_interrupt *interrupt) {
   (void)interrupt;
   opt_options o = {.emit = "hlo", .bisect = -1};
   const cli_option options[] = {
-      {"--passes", CLI_STRING, &o.passes, "LIST", "passes in order, comma-separated; fix(a,b) repeats a,b until nothing changes; default stands for the default pipeline; none for no pass"},
+      {"--passes", CLI_STRING, &o.passes, "LIST",
+       "passes in order, comma-separated; fix(a,b) repeats a,b until nothing changes; default stands for the default "
+       "pipeline; none for no pass"},
       {"--list-passes", CLI_FLAG, &o.list, NULL, "print the passes and the default pipeline"},
-      {"--target", CLI_STRING, &o.target, "TARGET", "cpu, cpu:avx2, vulkan:0, radv:navi21, ...; without one only what no target needs is run (forms that need one take $LEMNOS_DEVICE, else cpu)"},
+      {"--target", CLI_STRING, &o.target, "TARGET",
+       "cpu, cpu:avx2, vulkan:0, radv:navi21, ...; without one only what no target needs is run (forms that need one "
+       "take $LEMNOS_DEVICE, else cpu)"},
       {"--emit", CLI_STRING, &o.emit, "FORM", "hlo, stablehlo, interp, plan, kernel, llvm, spirv, asm, stats"},
       {"--kernel", CLI_STRING, &o.kernel, "N|NAME", "only this kernel"},
       {"--dump-after", CLI_STRING, &o.dump_after, "NAME|all", "print the module after this pass, or after each, first"},
@@ -202,24 +246,29 @@ int cmd_opt(int argc, char **argv, cli_interrupt *interrupt) {
       {"--round-trip-each", CLI_FLAG, &o.round_trip_each, NULL, "print, parse and compare after every pass"},
       {"--time-passes", CLI_FLAG, &o.time_passes, NULL, "print the time of each pass, first"},
       {"--entry", CLI_STRING, &o.entry, "NAME", "function to be the entry (default main)"},
-      {"--input", CLI_STRINGS, &o.input, "[argN=]SPEC", "the type of an argument, for modules with dynamic shapes: 2x3xf32=zeros (see lemnos run --help)"},
+      {"--input", CLI_STRINGS, &o.input, "[argN=]SPEC",
+       "the type of an argument, for modules with dynamic shapes: 2x3xf32=zeros (see lemnos run --help)"},
       {"--locations", CLI_FLAG, &o.locations, NULL, "HLO text with source locations"},
-      {"--literal-limit", CLI_INT, &o.literal_limit, "N", "HLO text: shorten constants of more than N elements (such text cannot be parsed)"},
+      {"--literal-limit", CLI_INT, &o.literal_limit, "N",
+       "HLO text: shorten constants of more than N elements (such text cannot be parsed)"},
       {"-o", CLI_STRING, &o.output, "FILE", "write to FILE"},
       {0}};
   cli_strings files = {0};
   int code = cli_parse("opt", argc, argv, options, &files);
   if (code == CLI_GO_ON) code = find_form(&o);
   if (code == CLI_GO_ON && o.list) code = list_passes();
-  if (code == CLI_GO_ON && files.len != 1) code = cli_usage_error("opt", files.len ? "one module, please" : "no module is given");
+  if (code == CLI_GO_ON && files.len != 1)
+    code = cli_usage_error("opt", files.len ? "one module, please" : "no module is given");
   if (code == CLI_GO_ON) {
     o.module = files.data[0];
     opt_state s = {.o = &o};
     lemnos_status status = opt(&s);
     // What was printed before a failure (dumps) helps to find it.
     lemnos_status put = status && !s.out.len ? LEMNOS_SUCCESS : write_output(&s);
-    if (status) lemnos_status_free(put);
-    else status = put;
+    if (status)
+      lemnos_status_free(put);
+    else
+      status = put;
     strbuf_deinit(&s.out);
     lemnos_module_free(s.module);
     lemnos_context_free(s.context);

@@ -16,7 +16,8 @@ typedef struct run_options {
 static lemnos_status write_outputs(const char *path, int n, const interp_array *results) {
   strv name = strv_from_cstr(path);
   if (strv_ends_with(name, STRV(".npy"))) {
-    if (n != 1) return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "the program has %d results: --outputs takes an .npz", n);
+    if (n != 1)
+      return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "the program has %d results: --outputs takes an .npz", n);
     return npy_write_file(path, results);
   }
   arena *a = arena_create();
@@ -49,7 +50,8 @@ static lemnos_status put_and_free(char *text) {
   return status;
 }
 
-static lemnos_status finish(const run_options *o, cli_session *s, const interp_array *results, cli_interrupt *interrupt) {
+static lemnos_status finish(const run_options *o, cli_session *s, const interp_array *results,
+                            cli_interrupt *interrupt) {
   strbuf text = {0};
   lemnos_status status = LEMNOS_SUCCESS;
   if (o->outputs) {
@@ -101,11 +103,16 @@ int cmd_run(int argc, char **argv, cli_interrupt *interrupt) {
   run_options o = {.program = CLI_PROGRAM_INIT, .expect = {.rtol = -1, .atol = -1}};
   const cli_option options[] = {
       CLI_PROGRAM_OPTIONS(&o.program),
-      {"--outputs", CLI_STRING, &o.outputs, "FILE", "write the results to FILE: an .npz, or an .npy if there is one result"},
-      {"--expect", CLI_STRING, &o.expect.expected, "FILE", "compare the results with an .npz of out0, out1, ...; a folder means its expected.npz"},
-      {"--rtol", CLI_REAL, &o.expect.rtol, "X", "|actual - expected| <= atol + rtol * |expected|; of the two the one not given is 0. Default: meta.json's, else by type (f32 1e-5, f64 1e-9, f16 2e-3, bf16 1.6e-2, integers equal)"},
+      {"--outputs", CLI_STRING, &o.outputs, "FILE",
+       "write the results to FILE: an .npz, or an .npy if there is one result"},
+      {"--expect", CLI_STRING, &o.expect.expected, "FILE",
+       "compare the results with an .npz of out0, out1, ...; a folder means its expected.npz"},
+      {"--rtol", CLI_REAL, &o.expect.rtol, "X",
+       "|actual - expected| <= atol + rtol * |expected|; of the two the one not given is 0. Default: meta.json's, else "
+       "by type (f32 1e-5, f64 1e-9, f16 2e-3, bf16 1.6e-2, integers equal)"},
       {"--atol", CLI_REAL, &o.expect.atol, "X", "see --rtol"},
-      {"--meta", CLI_STRING, &o.expect.meta, "FILE", "tolerances by output (default: meta.json beside the expected file; empty: none)"},
+      {"--meta", CLI_STRING, &o.expect.meta, "FILE",
+       "tolerances by output (default: meta.json beside the expected file; empty: none)"},
       {"--full", CLI_FLAG, &o.full, NULL, "print long arrays whole"},
       {"--quiet", CLI_FLAG, &o.quiet, NULL, "print no results and no comparison"},
       {"--explain", CLI_FLAG, &o.explain, NULL, "print step by step what runs where and why"},
@@ -113,7 +120,8 @@ int cmd_run(int argc, char **argv, cli_interrupt *interrupt) {
       {0}};
   cli_strings files = {0};
   int code = cli_parse("run", argc, argv, options, &files);
-  if (code == CLI_GO_ON && files.len != 1) code = cli_usage_error("run", files.len ? "one module, please" : "no module is given");
+  if (code == CLI_GO_ON && files.len != 1)
+    code = cli_usage_error("run", files.len ? "one module, please" : "no module is given");
   if (code == CLI_GO_ON) {
     o.program.module = files.data[0];
     cli_interrupt_start(interrupt);

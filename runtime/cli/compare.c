@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Results against expected ones.
 //
-// An element passes when |actual - expected| <= atol + rtol * |expected|; NaN matches NaN, an infinity itself; integers and
-// booleans must be equal, but for `may_differ` elements. meta.json ("outputs": name, rtol, atol, golden_stride, may_differ)
-// gives tolerances by output; golden_stride n means that the expected file keeps flat[::n].
+// An element passes when |actual - expected| <= atol + rtol * |expected|; NaN matches NaN, an infinity itself; integers
+// and booleans must be equal, but for `may_differ` elements. meta.json ("outputs": name, rtol, atol, golden_stride,
+// may_differ) gives tolerances by output; golden_stride n means that the expected file keeps flat[::n].
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,11 +16,16 @@ void compare_default_tolerance(hlo_dtype t, double *rtol, double *atol) {
   hlo_dtype r = hlo_dtype_real_part(t);
   double x = 0;
   if (hlo_dtype_is_float(r)) {
-    if (r == HLO_F64) x = 1e-9;
-    else if (r == HLO_F32) x = 1e-5;
-    else if (r == HLO_F16) x = 2e-3;
-    else if (r == HLO_BF16) x = 1.6e-2;
-    else x = 0.25;
+    if (r == HLO_F64)
+      x = 1e-9;
+    else if (r == HLO_F32)
+      x = 1e-5;
+    else if (r == HLO_F16)
+      x = 2e-3;
+    else if (r == HLO_BF16)
+      x = 1.6e-2;
+    else
+      x = 0.25;
   }
   *rtol = *atol = x;
 }
@@ -62,7 +67,8 @@ void compare_arrays(const interp_array *actual, const interp_array *golden, int6
   } else {
     bool is_signed = hlo_dtype_is_signed(t);
     for (int64_t i = 0; i < r.compared; i++) {
-      int64_t at = i * stride, a = hlo_element_get_i64(t, actual->data, at), g = hlo_element_get_i64(t, golden->data, i);
+      int64_t at = i * stride, a = hlo_element_get_i64(t, actual->data, at),
+              g = hlo_element_get_i64(t, golden->data, i);
       if (a == g) continue;
       bool above = is_signed ? a > g : (uint64_t)a > (uint64_t)g;
       double d = (double)(above ? (uint64_t)a - (uint64_t)g : (uint64_t)g - (uint64_t)a);
@@ -76,7 +82,8 @@ void compare_arrays(const interp_array *actual, const interp_array *golden, int6
   *out = r;
 }
 
-// --- one result against the archive ------------------------------------------------------------------------------------------
+// --- one result against the archive
+// ------------------------------------------------------------------------------------------
 
 typedef struct rule {
   double rtol, atol;
@@ -98,8 +105,10 @@ static rule find_rule(const cli_expect *e, const json_value *meta, int index, hl
   if (e->rtol >= 0) r.rtol = e->rtol;
   if (e->atol >= 0) r.atol = e->atol;
   if ((e->rtol >= 0) != (e->atol >= 0)) {  // one of them given: it alone counts
-    if (e->rtol < 0) r.rtol = 0;
-    else r.atol = 0;
+    if (e->rtol < 0)
+      r.rtol = 0;
+    else
+      r.atol = 0;
   }
   return r;
 }
@@ -112,7 +121,8 @@ static bool shapes_fit(const interp_array *a, const interp_array *g, int64_t str
   return true;
 }
 
-static void print_report(strbuf *text, int index, const interp_array *a, const interp_array *g, const rule *r, const compare_report *c) {
+static void print_report(strbuf *text, int index, const interp_array *a, const interp_array *g, const rule *r,
+                         const compare_report *c) {
   strbuf_printf(text, "out%d ", index);
   array_print_type(text, a);
   strbuf_printf(text, ": %s", c->passed ? "ok" : "DIFFERS");
@@ -137,7 +147,8 @@ static void print_report(strbuf *text, int index, const interp_array *a, const i
   strbuf_append_char(text, '\n');
 }
 
-static lemnos_status compare_one(const cli_expect *e, const npz *z, const json_value *meta, int index, const interp_array *a, strbuf *text, bool *passed) {
+static lemnos_status compare_one(const cli_expect *e, const npz *z, const json_value *meta, int index,
+                                 const interp_array *a, strbuf *text, bool *passed) {
   char name[32];
   snprintf(name, sizeof name, "out%d", index);
   if (a->dtype == HLO_TOKEN) return LEMNOS_SUCCESS;
@@ -163,7 +174,8 @@ static lemnos_status compare_one(const cli_expect *e, const npz *z, const json_v
   return LEMNOS_SUCCESS;
 }
 
-// --- all of them ----------------------------------------------------------------------------------------------------------------
+// --- all of them
+// ----------------------------------------------------------------------------------------------------------------
 
 static lemnos_status read_meta(arena *a, const cli_expect *e, const char *archive, json_value **out) {
   const char *path = e->meta;
@@ -199,5 +211,6 @@ lemnos_status compare_results(const cli_expect *e, int n, const interp_array *re
   }
   arena_destroy(a);
   LEMNOS_TRY(status);
-  return passed ? LEMNOS_SUCCESS : lemnos_status_make(LEMNOS_CHECK_FAILED, "the results are not those of %s", e->expected);
+  return passed ? LEMNOS_SUCCESS
+                : lemnos_status_make(LEMNOS_CHECK_FAILED, "the results are not those of %s", e->expected);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The work in a program, for GFLOP/s and GB/s: floating-point operations of dots, convolutions (padding left out), elementwise
-// arithmetic and reductions (one an element, complex ones as their real parts), and the bytes of arguments and results, which
-// is the least that can be moved. A loop counts as often as its trip count says, once if that is unknown; of a conditional
-// the dearest branch counts.
+// The work in a program, for GFLOP/s and GB/s: floating-point operations of dots, convolutions (padding left out),
+// elementwise arithmetic and reductions (one an element, complex ones as their real parts), and the bytes of arguments
+// and results, which is the least that can be moved. A loop counts as often as its trip count says, once if that is
+// unknown; of a conditional the dearest branch counts.
 #include "runtime/cli/cli.h"
 
 static double computation_flops(const hlo_computation *c);
@@ -13,7 +13,9 @@ static double elements(const hlo_shape *s) {
   return n > 0 ? (double)n : 0;
 }
 
-static bool is_floating(const hlo_shape *s) { return hlo_dtype_is_float(s->dtype) || hlo_dtype_is_complex(s->dtype); }
+static bool is_floating(const hlo_shape *s) {
+  return hlo_dtype_is_float(s->dtype) || hlo_dtype_is_complex(s->dtype);
+}
 
 static double dot_flops(const hlo_instr *i) {
   const hlo_dot_dnums *d = &HLO_ATTRS(i, dot_general)->dnums;
@@ -39,33 +41,53 @@ static double conv_flops(const hlo_instr *i) {
   const hlo_window *w = &HLO_ATTRS(i, convolution)->window;
   const hlo_shape *in = i->operands[0]->shape, *kernel = i->operands[1]->shape, *out = i->shape;
   if (!elements(out) || !elements(in) || !elements(kernel)) return 0;
-  double n = 2.0 * (double)out->dims[d->output_batch] * (double)out->dims[d->output_feature] * (double)kernel->dims[d->kernel_input_feature];
-  for (int k = 0; k < w->n; k++) n *= valid_taps(&w->dims[k], in->dims[d->input_spatial.data[k]], out->dims[d->output_spatial.data[k]]);
+  double n = 2.0 * (double)out->dims[d->output_batch] * (double)out->dims[d->output_feature] *
+             (double)kernel->dims[d->kernel_input_feature];
+  for (int k = 0; k < w->n; k++)
+    n *= valid_taps(&w->dims[k], in->dims[d->input_spatial.data[k]], out->dims[d->output_spatial.data[k]]);
   return hlo_dtype_is_complex(out->dtype) ? 4 * n : n;
 }
 
 static double elementwise_flops(const hlo_instr *i) {
   switch (i->op) {
-    case HLO_OP_CONVERT: case HLO_OP_COMPARE: case HLO_OP_SELECT: case HLO_OP_REAL: case HLO_OP_IMAG: case HLO_OP_COMPLEX: return 0;
-    case HLO_OP_MULTIPLY: case HLO_OP_DIVIDE: return elements(i->shape) * (hlo_dtype_is_complex(i->shape->dtype) ? 6 : 1);
-    default: return elements(i->shape) * (hlo_dtype_is_complex(i->shape->dtype) ? 2 : 1);
+    case HLO_OP_CONVERT:
+    case HLO_OP_COMPARE:
+    case HLO_OP_SELECT:
+    case HLO_OP_REAL:
+    case HLO_OP_IMAG:
+    case HLO_OP_COMPLEX:
+      return 0;
+    case HLO_OP_MULTIPLY:
+    case HLO_OP_DIVIDE:
+      return elements(i->shape) * (hlo_dtype_is_complex(i->shape->dtype) ? 6 : 1);
+    default:
+      return elements(i->shape) * (hlo_dtype_is_complex(i->shape->dtype) ? 2 : 1);
   }
 }
 
 static double instr_flops(const hlo_instr *i) {
   switch (i->op) {
-    case HLO_OP_DOT_GENERAL: return is_floating(i->shape) ? dot_flops(i) : 0;
-    case HLO_OP_CONVOLUTION: return is_floating(i->shape) ? conv_flops(i) : 0;
-    case HLO_OP_REDUCE: case HLO_OP_MAP: return elements(i->operands[0]->shape) * computation_flops(i->called[0]);
-    case HLO_OP_SCATTER: return elements(i->operands[i->n_operands - 1]->shape) * computation_flops(i->called[0]);
+    case HLO_OP_DOT_GENERAL:
+      return is_floating(i->shape) ? dot_flops(i) : 0;
+    case HLO_OP_CONVOLUTION:
+      return is_floating(i->shape) ? conv_flops(i) : 0;
+    case HLO_OP_REDUCE:
+    case HLO_OP_MAP:
+      return elements(i->operands[0]->shape) * computation_flops(i->called[0]);
+    case HLO_OP_SCATTER:
+      return elements(i->operands[i->n_operands - 1]->shape) * computation_flops(i->called[0]);
     case HLO_OP_REDUCE_WINDOW: {
       const hlo_window *w = &HLO_ATTRS(i, reduce_window)->window;
       double n = elements(hlo_shape_leaf(i->shape, 0)) * computation_flops(i->called[0]);
       for (int k = 0; k < w->n; k++) n *= (double)w->dims[k].size;
       return n;
     }
-    case HLO_OP_SELECT_AND_SCATTER: return elements(i->operands[1]->shape) * computation_flops(i->called[1]);
-    case HLO_OP_FUSION: case HLO_OP_CALL: case HLO_OP_COMPOSITE: return computation_flops(i->called[0]);
+    case HLO_OP_SELECT_AND_SCATTER:
+      return elements(i->operands[1]->shape) * computation_flops(i->called[1]);
+    case HLO_OP_FUSION:
+    case HLO_OP_CALL:
+    case HLO_OP_COMPOSITE:
+      return computation_flops(i->called[0]);
     case HLO_OP_WHILE: {
       int64_t trips = HLO_ATTRS(i, while)->known_trip_count;
       return (trips >= 0 ? (double)trips : 1) * (computation_flops(i->called[0]) + computation_flops(i->called[1]));
@@ -78,7 +100,8 @@ static double instr_flops(const hlo_instr *i) {
       }
       return most;
     }
-    default: break;
+    default:
+      break;
   }
   return hlo_op_has(i->op, HLO_TRAIT_E) && is_floating(i->shape) ? elementwise_flops(i) : 0;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The arguments of a program, from --inputs and --input.
 //
-// --inputs gives all of them (an .npz, an inputs.json, a folder with one of these, or random/zeros/ones); --input gives single
-// ones, by position or as argN=..., and wins. What is still missing is an error that says how to give it.
+// --inputs gives all of them (an .npz, an inputs.json, a folder with one of these, or random/zeros/ones); --input gives
+// single ones, by position or as argN=..., and wins. What is still missing is an error that says how to give it.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,8 @@ int64_t array_elements(const interp_array *a) {
 lemnos_status array_allocate(interp_array *a) {
   int64_t bytes = interp_array_bytes(a);
   a->data = bytes < 0 ? NULL : heap_try_alloc_aligned((size_t)bytes + 1);
-  if (!a->data) return lemnos_status_make(LEMNOS_OUT_OF_MEMORY, "no memory for an array of %lld bytes", (long long)bytes);
+  if (!a->data)
+    return lemnos_status_make(LEMNOS_OUT_OF_MEMORY, "no memory for an array of %lld bytes", (long long)bytes);
   return LEMNOS_SUCCESS;
 }
 
@@ -28,17 +29,23 @@ void arrays_free(int n, interp_array *arrays) {
   free(arrays);
 }
 
-// --- values made here ----------------------------------------------------------------------------------------------------
+// --- values made here
+// ----------------------------------------------------------------------------------------------------
 
 static void fill_random(interp_array *a, uint64_t seed) {
   int64_t n = array_elements(a);
   bool complex_ = hlo_dtype_is_complex(a->dtype);
   for (int64_t i = 0; i < n; i++) {
     uint64_t z = splitmix64(seed, (uint64_t)(complex_ ? 2 * i : i));
-    if (a->dtype == HLO_PRED) ((unsigned char *)a->data)[i] = (unsigned char)(z >> 63);
-    else if (hlo_dtype_is_integer(a->dtype)) hlo_element_set_i64(a->dtype, a->data, i, (int64_t)(z >> 32) % (hlo_dtype_table[a->dtype].bits < 8 ? 2 : 16));
-    else hlo_element_set_f64(a->dtype, a->data, i, 0, (double)((int64_t)(z >> 40) - (1 << 23)) * 0x1p-23);
-    if (complex_) hlo_element_set_f64(a->dtype, a->data, i, 1, (double)((int64_t)(splitmix64(seed, (uint64_t)(2 * i + 1)) >> 40) - (1 << 23)) * 0x1p-23);
+    if (a->dtype == HLO_PRED)
+      ((unsigned char *)a->data)[i] = (unsigned char)(z >> 63);
+    else if (hlo_dtype_is_integer(a->dtype))
+      hlo_element_set_i64(a->dtype, a->data, i, (int64_t)(z >> 32) % (hlo_dtype_table[a->dtype].bits < 8 ? 2 : 16));
+    else
+      hlo_element_set_f64(a->dtype, a->data, i, 0, (double)((int64_t)(z >> 40) - (1 << 23)) * 0x1p-23);
+    if (complex_)
+      hlo_element_set_f64(a->dtype, a->data, i, 1,
+                          (double)((int64_t)(splitmix64(seed, (uint64_t)(2 * i + 1)) >> 40) - (1 << 23)) * 0x1p-23);
   }
 }
 
@@ -46,20 +53,28 @@ static void fill_number(interp_array *a, bool iota, int64_t value) {
   int64_t n = array_elements(a);
   for (int64_t i = 0; i < n; i++) {
     int64_t x = iota ? i : value;
-    if (a->dtype == HLO_PRED) ((unsigned char *)a->data)[i] = iota ? (unsigned char)(i & 1) : x != 0;
-    else if (hlo_dtype_is_integer(a->dtype)) hlo_element_set_i64(a->dtype, a->data, i, x);
-    else hlo_element_set_f64(a->dtype, a->data, i, 0, (double)x);
+    if (a->dtype == HLO_PRED)
+      ((unsigned char *)a->data)[i] = iota ? (unsigned char)(i & 1) : x != 0;
+    else if (hlo_dtype_is_integer(a->dtype))
+      hlo_element_set_i64(a->dtype, a->data, i, x);
+    else
+      hlo_element_set_f64(a->dtype, a->data, i, 0, (double)x);
     if (hlo_dtype_is_complex(a->dtype)) hlo_element_set_f64(a->dtype, a->data, i, 1, 0);
   }
 }
 
 // random, zeros, ones, iota: false if `how` is none of them.
 static bool fill_by_name(strv how, uint64_t seed, interp_array *a) {
-  if (strv_eq_cstr(how, "random")) fill_random(a, seed);
-  else if (strv_eq_cstr(how, "zeros")) fill_number(a, false, 0);
-  else if (strv_eq_cstr(how, "ones")) fill_number(a, false, 1);
-  else if (strv_eq_cstr(how, "iota")) fill_number(a, true, 0);
-  else return false;
+  if (strv_eq_cstr(how, "random"))
+    fill_random(a, seed);
+  else if (strv_eq_cstr(how, "zeros"))
+    fill_number(a, false, 0);
+  else if (strv_eq_cstr(how, "ones"))
+    fill_number(a, false, 1);
+  else if (strv_eq_cstr(how, "iota"))
+    fill_number(a, true, 0);
+  else
+    return false;
   return true;
 }
 
@@ -67,7 +82,8 @@ static bool is_fill_name(strv s) {
   return strv_eq_cstr(s, "random") || strv_eq_cstr(s, "zeros") || strv_eq_cstr(s, "ones") || strv_eq_cstr(s, "iota");
 }
 
-// --- one --input ----------------------------------------------------------------------------------------------------------
+// --- one --input
+// ----------------------------------------------------------------------------------------------------------
 
 // "2x3xf32" -> type; false if it is not one.
 static bool parse_type(strv s, interp_array *a) {
@@ -100,7 +116,8 @@ static strv next_value(strv *rest) {
 
 static bool parse_element(hlo_dtype t, strv text, void *data, int64_t i) {
   if (hlo_element_parse(t, text, data, i)) return true;
-  if (t == HLO_PRED && text.len == 1 && (text.data[0] == '0' || text.data[0] == '1')) return ((char *)data)[i] = (char)(text.data[0] - '0'), true;
+  if (t == HLO_PRED && text.len == 1 && (text.data[0] == '0' || text.data[0] == '1'))
+    return ((char *)data)[i] = (char)(text.data[0] - '0'), true;
   double x;
   if (!hlo_dtype_is_complex(t) || !strv_parse_f64(text, &x)) return false;
   hlo_element_set_f64(t, data, i, 0, x);
@@ -113,16 +130,20 @@ static lemnos_status parse_values(const char *spec, strv values, interp_array *a
   strv rest = values;
   while (rest.len) {
     strv one = next_value(&rest);
-    if (i >= n && !(i == 0 && n == 0)) return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "--input %s: more values than the type has elements (%lld)", spec, (long long)n);
+    if (i >= n && !(i == 0 && n == 0))
+      return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "--input %s: more values than the type has elements (%lld)",
+                                spec, (long long)n);
     if (!parse_element(a->dtype, one, a->data, i))
-      return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "--input %s: '" STRV_FMT "' is not a value of type %s", spec, STRV_ARG(one), hlo_dtype_table[a->dtype].stablehlo_name);
+      return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "--input %s: '" STRV_FMT "' is not a value of type %s", spec,
+                                STRV_ARG(one), hlo_dtype_table[a->dtype].stablehlo_name);
     i++;
   }
   if (i == 1 && n > 1) {  // one value for all
     size_t bytes = (size_t)hlo_dtype_bytes(a->dtype);
     for (int64_t k = 1; k < n; k++) memcpy((char *)a->data + (size_t)k * bytes, a->data, bytes);
   } else if (i != n) {
-    return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "--input %s: %lld values, expected %lld (or one for all)", spec, (long long)i, (long long)n);
+    return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "--input %s: %lld values, expected %lld (or one for all)", spec,
+                              (long long)i, (long long)n);
   }
   return LEMNOS_SUCCESS;
 }
@@ -132,7 +153,11 @@ static lemnos_status declared_type(const hlo_shape *s, int index, interp_array *
   a->dtype = s->dtype;
   a->rank = s->rank;
   for (int d = 0; d < s->rank; d++) {
-    if (s->dims[d] == HLO_DYNAMIC) return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "argument %d has a dimension that only its value can give: name the type, as in --input arg%d=2x3xf32=random", index, index);
+    if (s->dims[d] == HLO_DYNAMIC)
+      return lemnos_status_make(
+          LEMNOS_INVALID_ARGUMENT,
+          "argument %d has a dimension that only its value can give: name the type, as in --input arg%d=2x3xf32=random",
+          index, index);
     a->dims[d] = s->dims[d];
   }
   return LEMNOS_SUCCESS;
@@ -150,11 +175,15 @@ static lemnos_status make_input(const char *spec, const hlo_shape *s, int index,
     return LEMNOS_SUCCESS;
   }
   if (strv_split(text, '=', &type, &values) && parse_type(type, &a)) {
-    if (interp_array_bytes(&a) < 0) return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "--input %s: the type is too large", spec);
+    if (interp_array_bytes(&a) < 0)
+      return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "--input %s: the type is too large", spec);
     LEMNOS_TRY(array_allocate(&a));
-    lemnos_status status = fill_by_name(values, seed + (uint64_t)index, &a) ? LEMNOS_SUCCESS : parse_values(spec, values, &a);
-    if (status) heap_aligned_free(a.data);
-    else *out = a;
+    lemnos_status status =
+        fill_by_name(values, seed + (uint64_t)index, &a) ? LEMNOS_SUCCESS : parse_values(spec, values, &a);
+    if (status)
+      heap_aligned_free(a.data);
+    else
+      *out = a;
     return status;
   }
   char *bytes;
@@ -165,7 +194,8 @@ static lemnos_status make_input(const char *spec, const hlo_shape *s, int index,
   return lemnos_status_annotate(status, "argument %d", index);
 }
 
-// --- --inputs ---------------------------------------------------------------------------------------------------------------
+// --- --inputs
+// ---------------------------------------------------------------------------------------------------------------
 
 static lemnos_status load_npz(const char *path, int n, const hlo_shape *const *shapes, interp_array *args) {
   npz z;
@@ -176,7 +206,8 @@ static lemnos_status load_npz(const char *path, int n, const hlo_shape *const *s
     int64_t index;
     if (!strv_starts_with(name, STRV("arg")) || !strv_parse_i64(strv_drop(name, 3), &index) || index < 0) continue;
     if (index >= n) {
-      status = lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "%s holds " STRV_FMT ", but the program takes %d arguments", path, STRV_ARG(name), n);
+      status = lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "%s holds " STRV_FMT ", but the program takes %d arguments",
+                                  path, STRV_ARG(name), n);
     } else if (!hlo_shape_is_token(shapes[index]) && !args[index].data) {
       status = npz_read(&z, &z.entries.data[i], shapes[index]->dtype, &args[index]);
       status = lemnos_status_annotate(status, "argument %d", (int)index);
@@ -195,8 +226,11 @@ static lemnos_status make_recipes(arena *a, const cli_inputs *in, const char *pa
   heap_aligned_free(bytes);
   LEMNOS_TRY(status);
   const json_value *list = json_get(root, "arguments");
-  if (!list || list->kind != JSON_ARRAY) return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "%s has no list \"arguments\"", path);
-  if (list->n != n) return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "%s describes %d arguments, the program takes %d", path, list->n, n);
+  if (!list || list->kind != JSON_ARRAY)
+    return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "%s has no list \"arguments\"", path);
+  if (list->n != n)
+    return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "%s describes %d arguments, the program takes %d", path, list->n,
+                              n);
   const char *slash = strrchr(path, '/');
   char *folder = slash ? arena_printf(a, "%.*s", (int)(slash - path), path) : arena_printf(a, ".");
   char *beside = arena_printf(a, "%s/inputs.npz", folder);
@@ -206,13 +240,15 @@ static lemnos_status make_recipes(arena *a, const cli_inputs *in, const char *pa
   if (has_stored) LEMNOS_TRY(npz_open(beside, &stored));
   safetensors *file = NULL;
   for (int i = 0; !status && i < n; i++)
-    if (!args[i].data) status = recipe_make(&list->items[i], i, has_stored ? &stored : NULL, &file, folder, in->safetensors, &args[i]);
+    if (!args[i].data)
+      status = recipe_make(&list->items[i], i, has_stored ? &stored : NULL, &file, folder, in->safetensors, &args[i]);
   safetensors_close(file);
   if (has_stored) npz_close(&stored);
   return lemnos_status_annotate(status, "%s", path);
 }
 
-static lemnos_status load_inputs(arena *a, const cli_inputs *in, int n, const hlo_shape *const *shapes, interp_array *args) {
+static lemnos_status load_inputs(arena *a, const cli_inputs *in, int n, const hlo_shape *const *shapes,
+                                 interp_array *args) {
   const char *source = in->inputs;
   strv name = strv_from_cstr(source);
   if (is_fill_name(name)) {
@@ -233,7 +269,8 @@ static lemnos_status load_inputs(arena *a, const cli_inputs *in, int n, const hl
   return load_npz(source, n, shapes, args);
 }
 
-// --- all of them ---------------------------------------------------------------------------------------------------------------
+// --- all of them
+// ---------------------------------------------------------------------------------------------------------------
 
 // "arg3=rest" -> 3, rest; else -1.
 static int split_name(const char *text, const char **rest) {
@@ -253,14 +290,18 @@ static lemnos_status load_singles(const cli_inputs *in, int n, const hlo_shape *
     const char *spec;
     int index = split_name(in->input.data[i], &spec);
     if (index < 0) index = position++;
-    if (index >= n) return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "--input %s is for argument %d, but the program takes %d", in->input.data[i], index, n);
-    if (args[index].data) return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "argument %d is given twice by --input", index);
+    if (index >= n)
+      return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "--input %s is for argument %d, but the program takes %d",
+                                in->input.data[i], index, n);
+    if (args[index].data)
+      return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "argument %d is given twice by --input", index);
     LEMNOS_TRY(make_input(spec, shapes[index], index, (uint64_t)in->seed, &args[index]));
   }
   return LEMNOS_SUCCESS;
 }
 
-static lemnos_status load_all(arena *a, const cli_inputs *in, int n, const hlo_shape *const *shapes, interp_array *args) {
+static lemnos_status load_all(arena *a, const cli_inputs *in, int n, const hlo_shape *const *shapes,
+                              interp_array *args) {
   LEMNOS_TRY(load_singles(in, n, shapes, args));
   if (in->inputs) LEMNOS_TRY(load_inputs(a, in, n, shapes, args));
   for (int i = 0; i < n; i++) {
@@ -271,8 +312,10 @@ static lemnos_status load_all(arena *a, const cli_inputs *in, int n, const hlo_s
     if (!args[i].data) {
       strbuf type = {0};
       hlo_shape_print_stablehlo(&type, shapes[i]);
-      lemnos_status status = lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "argument %d (%s) is missing: the program takes %d, give them by --inputs or --input%s%s", i, type.data, n,
-                                                in->inputs ? "; there is no arg in " : "", in->inputs ? in->inputs : "");
+      lemnos_status status =
+          lemnos_status_make(LEMNOS_INVALID_ARGUMENT,
+                             "argument %d (%s) is missing: the program takes %d, give them by --inputs or --input%s%s",
+                             i, type.data, n, in->inputs ? "; there is no arg in " : "", in->inputs ? in->inputs : "");
       strbuf_deinit(&type);
       return status;
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ctrl-C and termination: signals are blocked in every thread and taken by one that waits for them, so that what happens on
-// a signal is ordinary code (no handler, no global).
+// Ctrl-C and termination: signals are blocked in every thread and taken by one that waits for them, so that what
+// happens on a signal is ordinary code (no handler, no global).
 //
-// While a program runs, the first signal asks it to stop (the run ends with CANCELLED), a second one ends the process. While
-// files are written they are finished first. At all other times the process ends at once.
+// While a program runs, the first signal asks it to stop (the run ends with CANCELLED), a second one ends the process.
+// While files are written they are finished first. At all other times the process ends at once.
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -41,8 +41,10 @@ void cli_interrupt_start(cli_interrupt *x) {
   watched_signals(&set);
   pthread_sigmask(SIG_BLOCK, &set, NULL);
   pthread_t thread;
-  if (pthread_create(&thread, NULL, wait_for_signals, x) == 0) pthread_detach(thread);
-  else pthread_sigmask(SIG_UNBLOCK, &set, NULL);  // the default action is better than none
+  if (pthread_create(&thread, NULL, wait_for_signals, x) == 0)
+    pthread_detach(thread);
+  else
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);  // the default action is better than none
 }
 
 void cli_interrupt_phase(cli_interrupt *x, cli_phase phase) {

@@ -16,14 +16,18 @@ typedef struct reader {
 static lemnos_status fail(const reader *r, const char *expected) {
   int line = 1, col = 1;
   for (size_t i = 0; i < r->at && i < r->text.len; i++) {
-    if (r->text.data[i] == '\n') line++, col = 1;
-    else col++;
+    if (r->text.data[i] == '\n')
+      line++, col = 1;
+    else
+      col++;
   }
   return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "%s:%d:%d: error: not JSON: expected %s%s", r->name, line, col,
                             expected, r->at >= r->text.len ? ", found the end of the file" : "");
 }
 
-static int peek(const reader *r) { return r->at < r->text.len ? (unsigned char)r->text.data[r->at] : -1; }
+static int peek(const reader *r) {
+  return r->at < r->text.len ? (unsigned char)r->text.data[r->at] : -1;
+}
 
 static void skip_blanks(reader *r) {
   for (int c = peek(r); c == ' ' || c == '\t' || c == '\n' || c == '\r'; c = peek(r)) r->at++;
@@ -78,7 +82,8 @@ static lemnos_status read_escape(reader *r, strbuf *b) {
   uint32_t code, low;
   if (c != 'u' || !hex4(r, &code)) return fail(r, "an escape sequence");
   if (code >= 0xd800 && code < 0xdc00) {
-    if (!take(r, "\\u") || !hex4(r, &low) || low < 0xdc00 || low > 0xdfff) return fail(r, "the second half of a surrogate pair");
+    if (!take(r, "\\u") || !hex4(r, &low) || low < 0xdc00 || low > 0xdfff)
+      return fail(r, "the second half of a surrogate pair");
     code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
   } else if (code >= 0xdc00 && code < 0xe000) {
     return fail(r, "no lone surrogate");
@@ -99,8 +104,10 @@ static lemnos_status read_string(reader *r, strv *out) {
     }
     r->at++;
     if (c == '"') break;
-    if (c == '\\') status = read_escape(r, &b);
-    else strbuf_append_char(&b, (char)c);
+    if (c == '\\')
+      status = read_escape(r, &b);
+    else
+      strbuf_append_char(&b, (char)c);
     if (status) break;
   }
   if (!status) *out = arena_strv(r->arena, strbuf_view(&b));
@@ -180,10 +187,17 @@ static lemnos_status read_value(reader *r, int depth, json_value *v) {
   if (depth > MAX_DEPTH) return fail(r, "less nesting");
   skip_blanks(r);
   switch (peek(r)) {
-    case '{': v->kind = JSON_OBJECT; return read_list(r, depth, v);
-    case '[': v->kind = JSON_ARRAY; return read_list(r, depth, v);
-    case '"': v->kind = JSON_STRING; return read_string(r, &v->string);
-    default: break;
+    case '{':
+      v->kind = JSON_OBJECT;
+      return read_list(r, depth, v);
+    case '[':
+      v->kind = JSON_ARRAY;
+      return read_list(r, depth, v);
+    case '"':
+      v->kind = JSON_STRING;
+      return read_string(r, &v->string);
+    default:
+      break;
   }
   if (take(r, "null")) return LEMNOS_SUCCESS;
   v->kind = JSON_BOOL;
@@ -234,9 +248,12 @@ void json_print_string(strbuf *out, strv s) {
   strbuf_append_char(out, '"');
   for (size_t i = 0; i < s.len; i++) {
     unsigned char c = (unsigned char)s.data[i];
-    if (c == '"' || c == '\\') strbuf_printf(out, "\\%c", c);
-    else if (c < 0x20) strbuf_printf(out, "\\u%04x", c);
-    else strbuf_append_char(out, (char)c);
+    if (c == '"' || c == '\\')
+      strbuf_printf(out, "\\%c", c);
+    else if (c < 0x20)
+      strbuf_printf(out, "\\u%04x", c);
+    else
+      strbuf_append_char(out, (char)c);
   }
   strbuf_append_char(out, '"');
 }

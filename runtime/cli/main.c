@@ -8,13 +8,15 @@
 const cli_command cli_commands[] = {
     {"run", "MODULE [options]", "Runs a program (MLIR text, MLIR bytecode or HLO text) on a device",
      "Prints the results, unless --outputs or --expect is given.\n"
-     "Files name arguments arg0, arg1, ... and results out0, out1, ... What .npy cannot name is kept as unsigned bits of\n"
+     "Files name arguments arg0, arg1, ... and results out0, out1, ... What .npy cannot name is kept as unsigned bits "
+     "of\n"
      "the same width (bf16, f8, f6, f4), as int8 (i4, i2) or as uint8 (ui4, ui2).\n\n"
      "  lemnos run model.mlir --inputs in.npz --expect expected.npz --device=vulkan:0\n"
      "  lemnos run add.mlir --input 2x2xf32=1,2,3,4 --input 2x2xf32=random",
      cmd_run},
     {"check", "FILE... [options]", "Runs self-checking modules (operations check.* and custom calls of that name)",
-     "A file may hold several modules separated by lines `// -----`. Of each, main is run, or, without one, every function\n"
+     "A file may hold several modules separated by lines `// -----`. Of each, main is run, or, without one, every "
+     "function\n"
      "that takes no arguments. An operation that is refused by name counts as skipped. The last line is\n"
      "`N passed, N failed, N skipped`.",
      cmd_check},
@@ -40,11 +42,14 @@ const cli_command *cli_find_command(const char *name) {
 }
 
 static void print_usage(FILE *f) {
-  fprintf(f, "Usage: lemnos COMMAND ...\n\nCompiles StableHLO programs and runs them on whatever the machine has.\n\nCommands:\n");
+  fprintf(f,
+          "Usage: lemnos COMMAND ...\n\nCompiles StableHLO programs and runs them on whatever the machine "
+          "has.\n\nCommands:\n");
   for (const cli_command *c = cli_commands; c->name; c++) fprintf(f, "  %-9s %s\n", c->name, c->summary);
   fprintf(f,
           "\nlemnos COMMAND --help explains a command, lemnos --version prints the version.\n"
-          "\nEnvironment: LEMNOS_DEVICE (the device when --device is not given), LEMNOS_SAFETENSORS (weights of inputs.json).\n"
+          "\nEnvironment: LEMNOS_DEVICE (the device when --device is not given), LEMNOS_SAFETENSORS (weights of "
+          "inputs.json).\n"
           "\nExit codes:\n"
           "  0    all went well\n"
           "  1    a check failed, or a result is not the expected one\n"

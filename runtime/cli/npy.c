@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // NumPy's .npy files (versions 1 to 3): one header, a Python dictionary literal, then the elements.
 //
-// Read: little- and big-endian, C and Fortran order, bool, signed and unsigned integers, f16/f32/f64, complex, and raw bits
-// (V1, V2: what ml_dtypes saves). Types that NumPy lacks are kept as unsigned bits of their width (bf16, f8, f6, f4) or as
-// int8/uint8 (i2, i4, ui2, ui4); the reader is told which type is wanted.
+// Read: little- and big-endian, C and Fortran order, bool, signed and unsigned integers, f16/f32/f64, complex, and raw
+// bits (V1, V2: what ml_dtypes saves). Types that NumPy lacks are kept as unsigned bits of their width (bf16, f8, f6,
+// f4) or as int8/uint8 (i2, i4, ui2, ui4); the reader is told which type is wanted.
 #include <string.h>
 
 #include "runtime/cli/cli.h"
 
 typedef struct header {
   bool big, fortran;
-  char kind;       // b i u f c V
-  int width;       // bytes of an element
+  char kind;  // b i u f c V
+  int width;  // bytes of an element
   int rank;
   int64_t dims[INTERP_MAX_RANK];
   size_t data_at;  // offset of the elements
@@ -34,15 +34,18 @@ static strv find_key(strv dict, const char *key) {
 }
 
 static lemnos_status read_descr(const char *name, strv text, header *h) {
-  if (text.len && text.data[0] == '[') return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "%s: structured arrays are not supported", name);
+  if (text.len && text.data[0] == '[')
+    return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "%s: structured arrays are not supported", name);
   if (text.len < 4 || (text.data[0] != '\'' && text.data[0] != '"')) return bad(name, "no descr");
   strv head, rest;
   if (!strv_split(strv_drop(text, 1), text.data[0], &head, &rest) || head.len < 2) return bad(name, "no descr");
   char order = head.data[0];
   if (order == '<' || order == '>' || order == '|' || order == '=') head = strv_drop(head, 1);
   int64_t width;
-  if (head.len < 2 || !strv_parse_i64(strv_drop(head, 1), &width) || !strchr("biufcV", head.data[0]) || width < 1 || width > 16)
-    return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "%s: element type '" STRV_FMT "' is not supported", name, STRV_ARG(head));
+  if (head.len < 2 || !strv_parse_i64(strv_drop(head, 1), &width) || !strchr("biufcV", head.data[0]) || width < 1 ||
+      width > 16)
+    return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "%s: element type '" STRV_FMT "' is not supported", name,
+                              STRV_ARG(head));
   h->big = order == '>';
   h->kind = head.data[0];
   h->width = (int)width;
@@ -85,7 +88,8 @@ static lemnos_status read_header(const char *name, strv bytes, header *h) {
   h->data_at = fixed + n;
   LEMNOS_TRY(read_descr(name, find_key(dict, "descr"), h));
   strv order = find_key(dict, "fortran_order");
-  if (!strv_starts_with(order, STRV("True")) && !strv_starts_with(order, STRV("False"))) return bad(name, "no fortran_order");
+  if (!strv_starts_with(order, STRV("True")) && !strv_starts_with(order, STRV("False")))
+    return bad(name, "no fortran_order");
   h->fortran = order.data[0] == 'T';
   return read_dims(name, find_key(dict, "shape"), h);
 }
@@ -96,7 +100,8 @@ static hlo_dtype natural_type(const header *h) {
     const hlo_dtype_info *d = &hlo_dtype_table[t];
     if (d->bytes != h->width || d->bits != 8 * d->bytes) continue;
     if ((h->kind == 'i' && d->cls == HLO_CLASS_SINT) || (h->kind == 'u' && d->cls == HLO_CLASS_UINT) ||
-        (h->kind == 'c' && d->cls == HLO_CLASS_COMPLEX) || (h->kind == 'f' && (t == HLO_F16 || t == HLO_F32 || t == HLO_F64)))
+        (h->kind == 'c' && d->cls == HLO_CLASS_COMPLEX) ||
+        (h->kind == 'f' && (t == HLO_F16 || t == HLO_F32 || t == HLO_F64)))
       return (hlo_dtype)t;
   }
   return h->kind == 'b' && h->width == 1 ? HLO_PRED : HLO_DTYPE_COUNT;
@@ -162,7 +167,7 @@ static lemnos_status check_narrow(const char *name, const interp_array *a) {
 }
 
 static lemnos_status wrong_type(const char *name, const header *h, hlo_dtype want) {
-  const char *how = is_kept_as_bits(want)                         ? " (kept in .npy as unsigned bits of its width)"
+  const char *how = is_kept_as_bits(want)              ? " (kept in .npy as unsigned bits of its width)"
                     : want == HLO_S2 || want == HLO_S4 ? " (kept in .npy as int8)"
                     : want == HLO_U2 || want == HLO_U4 ? " (kept in .npy as uint8)"
                                                        : "";
@@ -179,7 +184,8 @@ lemnos_status npy_read(const char *name, strv bytes, hlo_dtype want, interp_arra
   LEMNOS_TRY(read_header(name, bytes, &h));
   hlo_dtype t = want == HLO_DTYPE_COUNT ? natural_type(&h) : want;
   if (t == HLO_DTYPE_COUNT)
-    return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "%s: element type '%c%d' is not supported", name, h.kind, h.width);
+    return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "%s: element type '%c%d' is not supported", name, h.kind,
+                              h.width);
   if (!fits_type(&h, t)) return wrong_type(name, &h, t);
   interp_array a = {.dtype = t, .rank = h.rank};
   memcpy(a.dims, h.dims, sizeof a.dims);
@@ -188,25 +194,29 @@ lemnos_status npy_read(const char *name, strv bytes, hlo_dtype want, interp_arra
   if ((uint64_t)size < bytes.len - h.data_at) return bad(name, "there are bytes behind its elements");
   LEMNOS_TRY(array_allocate(&a));
   const char *src = bytes.data + h.data_at;
-  if (h.fortran && size) from_fortran(src, &a, h.width);
-  else memcpy(a.data, src, (size_t)size);
+  if (h.fortran && size)
+    from_fortran(src, &a, h.width);
+  else
+    memcpy(a.data, src, (size_t)size);
   if (h.big) {
     int unit = h.kind == 'c' ? h.width / 2 : h.width;
     swap_bytes(a.data, (size_t)size / (size_t)unit, unit);
   }
   lemnos_status status = check_narrow(name, &a);
-  if (status) heap_aligned_free(a.data);
-  else *out = a;
+  if (status)
+    heap_aligned_free(a.data);
+  else
+    *out = a;
   return status;
 }
 
 static void print_descr(strbuf *out, hlo_dtype t) {
   const hlo_dtype_info *d = &hlo_dtype_table[t];
-  char kind = t == HLO_PRED                    ? 'b'
-              : d->cls == HLO_CLASS_SINT       ? 'i'
-              : d->cls == HLO_CLASS_COMPLEX    ? 'c'
+  char kind = t == HLO_PRED                                      ? 'b'
+              : d->cls == HLO_CLASS_SINT                         ? 'i'
+              : d->cls == HLO_CLASS_COMPLEX                      ? 'c'
               : d->cls == HLO_CLASS_FLOAT && !is_kept_as_bits(t) ? 'f'
-                                               : 'u';
+                                                                 : 'u';
   strbuf_printf(out, "%c%c%d", d->bytes > 1 ? '<' : '|', kind, d->bytes);
 }
 
@@ -215,7 +225,8 @@ void npy_header(strbuf *out, const interp_array *a) {
   strbuf_append_cstr(&dict, "{'descr': '");
   print_descr(&dict, a->dtype);
   strbuf_append_cstr(&dict, "', 'fortran_order': False, 'shape': (");
-  for (int d = 0; d < a->rank; d++) strbuf_printf(&dict, "%lld%s", (long long)a->dims[d], a->rank == 1 || d + 1 < a->rank ? "," : "");
+  for (int d = 0; d < a->rank; d++)
+    strbuf_printf(&dict, "%lld%s", (long long)a->dims[d], a->rank == 1 || d + 1 < a->rank ? "," : "");
   strbuf_append_cstr(&dict, "), }");
   while ((10 + dict.len + 1) % 64) strbuf_append_char(&dict, ' ');
   strbuf_append_char(&dict, '\n');

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // NumPy's .npz files: zip archives of .npy files.
 //
-// Read from the central directory at the end: stored entries, deflated ones (through zlib, if it was there when Lemnos was
-// built), zip64. Offsets and sizes are checked against the file, contents against their CRC-32. Written stored, with zip64
-// records where a size or an offset needs them, whole or not at all.
+// Read from the central directory at the end: stored entries, deflated ones (through zlib, if it was there when Lemnos
+// was built), zip64. Offsets and sizes are checked against the file, contents against their CRC-32. Written stored,
+// with zip64 records where a size or an offset needs them, whole or not at all.
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,7 +39,8 @@ uint32_t crc32_of(uint32_t crc, const void *data, size_t size) {
 #endif
 }
 
-// --- little-endian fields ------------------------------------------------------------------------------------------------
+// --- little-endian fields
+// ------------------------------------------------------------------------------------------------
 
 static uint64_t get(const char *p, int n) {
   uint64_t v = 0;
@@ -51,7 +52,8 @@ static void put(strbuf *b, uint64_t v, int n) {
   for (int i = 0; i < n; i++, v >>= 8) strbuf_append_char(b, (char)(v & 255));
 }
 
-// --- reading ---------------------------------------------------------------------------------------------------------------
+// --- reading
+// ---------------------------------------------------------------------------------------------------------------
 
 static lemnos_status corrupt(const char *path, const char *what) {
   return lemnos_status_make(LEMNOS_DATA_LOSS, "%s: not a .npz archive that can be read: %s", path, what);
@@ -67,7 +69,8 @@ static lemnos_status find_directory(const char *path, strv f, uint64_t *out_at, 
       *out_at = get(f.data + at + 16, 4);
       if (at >= 20 && memcmp(f.data + at - 20, "PK\6\7", 4) == 0) {  // zip64
         uint64_t end = get(f.data + at - 20 + 8, 8);
-        if (end > f.len || f.len - end < 56 || memcmp(f.data + end, "PK\6\6", 4) != 0) return corrupt(path, "its zip64 record is damaged");
+        if (end > f.len || f.len - end < 56 || memcmp(f.data + end, "PK\6\6", 4) != 0)
+          return corrupt(path, "its zip64 record is damaged");
         *out_n = get(f.data + end + 32, 8);
         *out_at = get(f.data + end + 48, 8);
       }
@@ -101,20 +104,28 @@ static bool read_zip64_extra(strv extra, uint64_t *size, uint64_t *packed, uint6
 
 // One record of the directory at *at, which moves on.
 static lemnos_status read_record(npz *z, strv f, uint64_t *at) {
-  if (*at > f.len || f.len - *at < 46 || memcmp(f.data + *at, "PK\1\2", 4) != 0) return corrupt(z->path, "its directory is damaged");
+  if (*at > f.len || f.len - *at < 46 || memcmp(f.data + *at, "PK\1\2", 4) != 0)
+    return corrupt(z->path, "its directory is damaged");
   const char *p = f.data + *at;
   uint64_t flags = get(p + 8, 2), method = get(p + 10, 2), packed = get(p + 20, 4), size = get(p + 24, 4);
   uint64_t n_name = get(p + 28, 2), n_extra = get(p + 30, 2), n_comment = get(p + 32, 2), offset = get(p + 42, 4);
   if (f.len - *at - 46 < n_name + n_extra + n_comment) return corrupt(z->path, "its directory is damaged");
   strv name = {p + 46, n_name};
-  if (!read_zip64_extra((strv){p + 46 + n_name, n_extra}, &size, &packed, &offset)) return corrupt(z->path, "its zip64 fields are damaged");
+  if (!read_zip64_extra((strv){p + 46 + n_name, n_extra}, &size, &packed, &offset))
+    return corrupt(z->path, "its zip64 fields are damaged");
   *at += 46 + n_name + n_extra + n_comment;
-  if (flags & 1) return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "%s: '" STRV_FMT "' is encrypted", z->path, STRV_ARG(name));
-  if (offset > f.len || f.len - offset < 30 || memcmp(f.data + offset, "PK\3\4", 4) != 0) return corrupt(z->path, "an entry lies outside the file");
+  if (flags & 1)
+    return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "%s: '" STRV_FMT "' is encrypted", z->path, STRV_ARG(name));
+  if (offset > f.len || f.len - offset < 30 || memcmp(f.data + offset, "PK\3\4", 4) != 0)
+    return corrupt(z->path, "an entry lies outside the file");
   uint64_t skip = 30 + get(f.data + offset + 26, 2) + get(f.data + offset + 28, 2);
   if (f.len - offset < skip || f.len - offset - skip < packed) return corrupt(z->path, "an entry is cut short");
   if (method == 0 && packed != size) return corrupt(z->path, "the sizes of an entry contradict each other");
-  npz_entry e = {.name = name, .raw = {f.data + offset + skip, packed}, .size = size, .crc = (uint32_t)get(p + 16, 4), .method = (int)method};
+  npz_entry e = {.name = name,
+                 .raw = {f.data + offset + skip, packed},
+                 .size = size,
+                 .crc = (uint32_t)get(p + 16, 4),
+                 .method = (int)method};
   if (strv_ends_with(e.name, STRV(".npy"))) e.name.len -= 4;
   vec_push(z->arena, &z->entries, e);
   return LEMNOS_SUCCESS;
@@ -129,8 +140,10 @@ lemnos_status npz_open(const char *path, npz *out) {
   uint64_t at = 0, n = 0;
   lemnos_status status = find_directory(path, f, &at, &n);
   for (uint64_t i = 0; !status && i < n; i++) status = read_record(&z, f, &at);
-  if (status) npz_close(&z);
-  else *out = z;
+  if (status)
+    npz_close(&z);
+  else
+    *out = z;
   return status;
 }
 
@@ -177,11 +190,14 @@ static lemnos_status unpack(const npz *z, const npz_entry *e, strv *out, char **
     return LEMNOS_SUCCESS;
   }
   if (e->method != 8)
-    return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "%s: '" STRV_FMT "' is compressed by method %d (stored and deflated entries can be read)", z->path,
-                              STRV_ARG(e->name), e->method);
+    return lemnos_status_make(LEMNOS_UNIMPLEMENTED,
+                              "%s: '" STRV_FMT "' is compressed by method %d (stored and deflated entries can be read)",
+                              z->path, STRV_ARG(e->name), e->method);
 #ifdef LEMNOS_HAVE_ZLIB
   if (e->size / 1100 > e->raw.len + 1) return corrupt(z->path, "the sizes of an entry contradict each other");
-  if (!(*owned = heap_try_alloc_aligned(e->size + 1))) return lemnos_status_make(LEMNOS_OUT_OF_MEMORY, "%s: no memory to unpack '" STRV_FMT "'", z->path, STRV_ARG(e->name));
+  if (!(*owned = heap_try_alloc_aligned(e->size + 1)))
+    return lemnos_status_make(LEMNOS_OUT_OF_MEMORY, "%s: no memory to unpack '" STRV_FMT "'", z->path,
+                              STRV_ARG(e->name));
   if (!inflate_raw(e->raw, *owned, e->size)) {
     heap_aligned_free(*owned);
     return corrupt(z->path, "a compressed entry is damaged");
@@ -189,7 +205,9 @@ static lemnos_status unpack(const npz *z, const npz_entry *e, strv *out, char **
   *out = (strv){*owned, e->size};
   return LEMNOS_SUCCESS;
 #else
-  return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "%s is compressed, and this Lemnos was built without zlib: save it with numpy.savez", z->path);
+  return lemnos_status_make(LEMNOS_UNIMPLEMENTED,
+                            "%s is compressed, and this Lemnos was built without zlib: save it with numpy.savez",
+                            z->path);
 #endif
 }
 
@@ -200,17 +218,19 @@ lemnos_status npz_read(const npz *z, const npz_entry *e, hlo_dtype want, interp_
   strbuf name = {0};
   strbuf_printf(&name, "%s[" STRV_FMT "]", z->path, STRV_ARG(e->name));
   lemnos_status status = LEMNOS_SUCCESS;
-  if (crc32_of(0, bytes.data, bytes.len) != e->crc) status = lemnos_status_make(LEMNOS_DATA_LOSS, "%s: the checksum is wrong", name.data);
+  if (crc32_of(0, bytes.data, bytes.len) != e->crc)
+    status = lemnos_status_make(LEMNOS_DATA_LOSS, "%s: the checksum is wrong", name.data);
   if (!status) status = npy_read(name.data, bytes, want, out);
   strbuf_deinit(&name);
   heap_aligned_free(owned);
   return status;
 }
 
-// --- writing -----------------------------------------------------------------------------------------------------------------
+// --- writing
+// -----------------------------------------------------------------------------------------------------------------
 
 typedef struct part {
-  strbuf before;     // local header, .npy header
+  strbuf before;  // local header, .npy header
   uint64_t offset, size;
   uint32_t crc;
   const void *data;
@@ -220,10 +240,10 @@ typedef struct part {
 // The 20 bytes that local and central headers share, from "version needed" on to the CRC, sizes as 32 bits.
 static void put_common(strbuf *b, const part *p, size_t n_name, size_t n_extra, bool big) {
   put(b, big ? 45 : 20, 2);
-  put(b, 0, 2);       // flags
-  put(b, 0, 2);       // stored
-  put(b, 0, 2);       // time
-  put(b, 0x21, 2);    // 1 January 1980: equal contents give equal files
+  put(b, 0, 2);     // flags
+  put(b, 0, 2);     // stored
+  put(b, 0, 2);     // time
+  put(b, 0x21, 2);  // 1 January 1980: equal contents give equal files
   put(b, p->crc, 4);
   put(b, big ? 0xffffffff : p->size, 4);
   put(b, big ? 0xffffffff : p->size, 4);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays as NumPy shows them: brackets by dimension, columns aligned, more than 1,000 elements shortened to the first and
-// last three of each dimension. Numbers are the shortest that read back to the same value.
+// Arrays as NumPy shows them: brackets by dimension, columns aligned, more than 1,000 elements shortened to the first
+// and last three of each dimension. Numbers are the shortest that read back to the same value.
 #include "runtime/cli/cli.h"
 
 enum { SHOWN_WHOLE = 1000, EDGE = 3, LINE = 100 };

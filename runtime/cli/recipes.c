@@ -30,7 +30,8 @@ static lemnos_status read_type(const json_value *r, int index, interp_array *a) 
   if (!shape || shape->kind != JSON_ARRAY || shape->n > INTERP_MAX_RANK) return bad(index, "no shape");
   a->rank = shape->n;
   for (int d = 0; d < shape->n; d++) {
-    if (!shape->items[d].is_integer || shape->items[d].integer > INT64_MAX) return bad(index, "a dimension is not a size");
+    if (!shape->items[d].is_integer || shape->items[d].integer > INT64_MAX)
+      return bad(index, "a dimension is not a size");
     a->dims[d] = (int64_t)shape->items[d].integer;
   }
   return LEMNOS_SUCCESS;
@@ -47,8 +48,10 @@ static lemnos_status fill_uniform(const json_value *r, int index, interp_array *
   for (int64_t i = 0; i < n; i++) {
     float t = (float)((int64_t)(splitmix64(seed->integer, (uint64_t)i) >> 40) - (1 << 23)) * 0x1p-23f;
     float x = c + s * t;
-    if (a->dtype == HLO_F32) ((float *)a->data)[i] = x;
-    else hlo_element_set_f64(a->dtype, a->data, i, 0, x);
+    if (a->dtype == HLO_F32)
+      ((float *)a->data)[i] = x;
+    else
+      hlo_element_set_f64(a->dtype, a->data, i, 0, x);
   }
   return LEMNOS_SUCCESS;
 }
@@ -73,15 +76,19 @@ static lemnos_status fill_constant(const json_value *r, int index, interp_array 
   if (!v || (v->kind != JSON_NUMBER && v->kind != JSON_BOOL)) return bad(index, "constant needs a value");
   double x = v->kind == JSON_BOOL ? v->boolean : v->number;
   for (int64_t i = 0; i < n; i++) {
-    if (v->is_integer && (hlo_dtype_is_integer(a->dtype) || a->dtype == HLO_PRED)) hlo_element_set_i64(a->dtype, a->data, i, (int64_t)v->integer);
-    else if (a->dtype == HLO_PRED) ((unsigned char *)a->data)[i] = x != 0;
-    else hlo_element_set_f64(a->dtype, a->data, i, 0, x);
+    if (v->is_integer && (hlo_dtype_is_integer(a->dtype) || a->dtype == HLO_PRED))
+      hlo_element_set_i64(a->dtype, a->data, i, (int64_t)v->integer);
+    else if (a->dtype == HLO_PRED)
+      ((unsigned char *)a->data)[i] = x != 0;
+    else
+      hlo_element_set_f64(a->dtype, a->data, i, 0, x);
     if (hlo_dtype_is_complex(a->dtype)) hlo_element_set_f64(a->dtype, a->data, i, 1, 0);
   }
   return LEMNOS_SUCCESS;
 }
 
-static lemnos_status open_tensors(const json_value *r, int index, const char *folder, const char *override, safetensors **out) {
+static lemnos_status open_tensors(const json_value *r, int index, const char *folder, const char *override,
+                                  safetensors **out) {
   if (override && *override) return safetensors_open(override, out);
   strv path;
   if (!json_get_string(r, "path", &path)) return bad(index, "safetensors needs a path");
@@ -99,8 +106,11 @@ static lemnos_status open_tensors(const json_value *r, int index, const char *fo
   }
   strv package = {0};
   (void)json_get_string(r, "package", &package);
-  return lemnos_status_make(LEMNOS_NOT_FOUND, "argument %d is a tensor of " STRV_FMT "%s" STRV_FMT "%s: name the file with --safetensors=FILE or LEMNOS_SAFETENSORS", index,
-                            STRV_ARG(last), package.len ? " (PyPI package " : "", STRV_ARG(package), package.len ? ")" : "");
+  return lemnos_status_make(LEMNOS_NOT_FOUND,
+                            "argument %d is a tensor of " STRV_FMT "%s" STRV_FMT
+                            "%s: name the file with --safetensors=FILE or LEMNOS_SAFETENSORS",
+                            index, STRV_ARG(last), package.len ? " (PyPI package " : "", STRV_ARG(package),
+                            package.len ? ")" : "");
 }
 
 static lemnos_status fill_safetensors(const json_value *r, int index, safetensors **file, const char *folder,
@@ -110,7 +120,8 @@ static lemnos_status fill_safetensors(const json_value *r, int index, safetensor
   if (!*file) LEMNOS_TRY(open_tensors(r, index, folder, override, file));
   interp_array found;
   LEMNOS_TRY(safetensors_read(*file, tensor, &found));
-  bool same = found.dtype == a->dtype && found.rank == a->rank && memcmp(found.dims, a->dims, sizeof *a->dims * (size_t)a->rank) == 0;
+  bool same = found.dtype == a->dtype && found.rank == a->rank &&
+              memcmp(found.dims, a->dims, sizeof *a->dims * (size_t)a->rank) == 0;
   heap_aligned_free(a->data);
   *a = found;
   return same ? LEMNOS_SUCCESS : bad(index, "the tensor has another type or shape than the recipe says");
@@ -136,20 +147,25 @@ static lemnos_status fill(const json_value *r, int index, const npz *stored, saf
   if (strv_eq_cstr(how, "integer")) return fill_integer(r, index, a);
   if (strv_eq_cstr(how, "constant")) return fill_constant(r, index, a);
   if (strv_eq_cstr(how, "safetensors")) return fill_safetensors(r, index, file, folder, override, a);
-  if (strv_eq_cstr(how, "stored")) return bad(index, "it is stored, but inputs.npz beside inputs.json does not hold it");
-  return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "recipe of argument %d: unknown fill '" STRV_FMT "'", index, STRV_ARG(how));
+  if (strv_eq_cstr(how, "stored"))
+    return bad(index, "it is stored, but inputs.npz beside inputs.json does not hold it");
+  return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "recipe of argument %d: unknown fill '" STRV_FMT "'", index,
+                            STRV_ARG(how));
 }
 
-lemnos_status recipe_make(const json_value *recipe, int index, const npz *stored, safetensors **files, const char *folder,
-                          const char *override, interp_array *out) {
+lemnos_status recipe_make(const json_value *recipe, int index, const npz *stored, safetensors **files,
+                          const char *folder, const char *override, interp_array *out) {
   interp_array a = {0};
   LEMNOS_TRY(read_type(recipe, index, &a));
   LEMNOS_TRY(array_allocate(&a));
   lemnos_status status = fill(recipe, index, stored, files, folder, override, &a);
   int64_t crc;
-  if (!status && json_get_integer(recipe, "crc32", &crc) && crc32_of(0, a.data, (size_t)interp_array_bytes(&a)) != (uint32_t)crc)
+  if (!status && json_get_integer(recipe, "crc32", &crc) &&
+      crc32_of(0, a.data, (size_t)interp_array_bytes(&a)) != (uint32_t)crc)
     status = lemnos_status_make(LEMNOS_DATA_LOSS, "argument %d as made by its recipe has the wrong CRC-32", index);
-  if (status) heap_aligned_free(a.data);
-  else *out = a;
+  if (status)
+    heap_aligned_free(a.data);
+  else
+    *out = a;
   return status;
 }

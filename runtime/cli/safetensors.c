@@ -9,7 +9,7 @@ struct safetensors {
   arena *arena;
   char *path;
   char *bytes;
-  strv data;          // behind the header
+  strv data;  // behind the header
   json_value *header;
 };
 
@@ -53,10 +53,15 @@ static bool type_of(strv name, hlo_dtype *out) {
     const char *name;
     hlo_dtype type;
   } table[] = {
-      {"BOOL", HLO_PRED}, {"I8", HLO_S8},   {"I16", HLO_S16},   {"I32", HLO_S32},           {"I64", HLO_S64},
-      {"U8", HLO_U8},     {"U16", HLO_U16}, {"U32", HLO_U32},   {"U64", HLO_U64},           {"BF16", HLO_BF16},
-      {"F16", HLO_F16},   {"F32", HLO_F32}, {"F64", HLO_F64},   {"F8_E4M3", HLO_F8E4M3FN},  {"F8_E5M2", HLO_F8E5M2},
-      {"C64", HLO_C64},   {"F8_E8M0", HLO_F8E8M0FNU},
+      {"BOOL", HLO_PRED},         {"I8", HLO_S8},
+      {"I16", HLO_S16},           {"I32", HLO_S32},
+      {"I64", HLO_S64},           {"U8", HLO_U8},
+      {"U16", HLO_U16},           {"U32", HLO_U32},
+      {"U64", HLO_U64},           {"BF16", HLO_BF16},
+      {"F16", HLO_F16},           {"F32", HLO_F32},
+      {"F64", HLO_F64},           {"F8_E4M3", HLO_F8E4M3FN},
+      {"F8_E5M2", HLO_F8E5M2},    {"C64", HLO_C64},
+      {"F8_E8M0", HLO_F8E8M0FNU},
   };
   for (size_t i = 0; i < sizeof table / sizeof *table; i++)
     if (strv_eq_cstr(name, table[i].name)) return *out = table[i].type, true;
@@ -69,18 +74,23 @@ lemnos_status safetensors_read(const safetensors *s, strv tensor, interp_array *
   if (!t) return lemnos_status_make(LEMNOS_NOT_FOUND, "%s holds no tensor '%s'", s->path, key);
   strv type;
   interp_array a = {0};
-  if (!json_get_string(t, "dtype", &type) || !shape || shape->kind != JSON_ARRAY || !span || span->kind != JSON_ARRAY || span->n != 2)
+  if (!json_get_string(t, "dtype", &type) || !shape || shape->kind != JSON_ARRAY || !span || span->kind != JSON_ARRAY ||
+      span->n != 2)
     return corrupt(s->path, "an entry lacks dtype, shape or data_offsets");
-  if (!type_of(type, &a.dtype)) return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "%s: tensor '%s' has the unknown type " STRV_FMT, s->path, key, STRV_ARG(type));
+  if (!type_of(type, &a.dtype))
+    return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "%s: tensor '%s' has the unknown type " STRV_FMT, s->path, key,
+                              STRV_ARG(type));
   if (shape->n > INTERP_MAX_RANK) return corrupt(s->path, "a tensor has too many dimensions");
   a.rank = shape->n;
   for (int d = 0; d < a.rank; d++) {
-    if (!shape->items[d].is_integer || shape->items[d].integer > INT64_MAX) return corrupt(s->path, "a dimension is not a size");
+    if (!shape->items[d].is_integer || shape->items[d].integer > INT64_MAX)
+      return corrupt(s->path, "a dimension is not a size");
     a.dims[d] = (int64_t)shape->items[d].integer;
   }
   uint64_t begin = span->items[0].integer, end = span->items[1].integer;
   int64_t bytes = interp_array_bytes(&a);
-  if (!span->items[0].is_integer || !span->items[1].is_integer || begin > end || end > s->data.len || bytes < 0 || end - begin != (uint64_t)bytes)
+  if (!span->items[0].is_integer || !span->items[1].is_integer || begin > end || end > s->data.len || bytes < 0 ||
+      end - begin != (uint64_t)bytes)
     return corrupt(s->path, "the bytes of a tensor do not fit its shape");
   LEMNOS_TRY(array_allocate(&a));
   memcpy(a.data, s->data.data + begin, (size_t)bytes);

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// One program on one device: context, module, arguments, device, executable, in the order in which failures are cheapest to find.
+// One program on one device: context, module, arguments, device, executable, in the order in which failures are
+// cheapest to find.
 #include <stdlib.h>
 
 #include "runtime/cli/cli.h"
 
 lemnos_status session_context(const cli_program *p, lemnos_context **out) {
-  if (p->threads < 0 || p->threads > 4096) return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "--threads=%lld is not a number of threads", (long long)p->threads);
+  if (p->threads < 0 || p->threads > 4096)
+    return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "--threads=%lld is not a number of threads",
+                              (long long)p->threads);
   lemnos_context_options o = {.cache_dir = p->no_cache ? "" : p->cache_dir, .threads = (int32_t)p->threads};
   return lemnos_context_create(&o, out);
 }
@@ -54,8 +57,10 @@ lemnos_status session_open(const cli_program *p, cli_session *s) {
   return session_upload(s);
 }
 
-lemnos_status session_run(cli_session *s, const cli_program *p, bool donate, cli_interrupt *interrupt, lemnos_buffer **results) {
-  lemnos_execute_options o = {.donate = donate, .timeout_seconds = p->timeout, .max_bytes = p->max_memory, .cancel = &interrupt->cancelled};
+lemnos_status session_run(cli_session *s, const cli_program *p, bool donate, cli_interrupt *interrupt,
+                          lemnos_buffer **results) {
+  lemnos_execute_options o = {
+      .donate = donate, .timeout_seconds = p->timeout, .max_bytes = p->max_memory, .cancel = &interrupt->cancelled};
   return lemnos_execute(s->executable, s->n_args, s->buffers, s->n_results, results, &o);
 }
 
@@ -70,8 +75,10 @@ lemnos_status session_read(cli_session *s, lemnos_buffer **results, interp_array
     array_from_interp(&arrays[i], &a);
     if (!status) status = lemnos_buffer_read(results[i], &a);
   }
-  if (status) arrays_free(s->n_results, arrays);
-  else *out = arrays;
+  if (status)
+    arrays_free(s->n_results, arrays);
+  else
+    *out = arrays;
   return status;
 }
 
