@@ -41,6 +41,9 @@ typedef struct rule {
 
 static bool cond_always(const match *m) { return (void)m, true; }
 static bool cond_not_constant_x(const match *m) { return !algsimp_constant(BOUND(m, 'x')); }
+static bool cond_constant_first(const match *m) {
+  return m->root->operands[0] == BOUND(m, 'A') && !algsimp_constant(BOUND(m, 'x'));
+}
 static bool cond_x_not_constant_y(const match *m) { return !algsimp_constant(BOUND(m, 'y')); }
 static bool cond_same_type(const match *m) { return BOUND(m, 'x')->shape == m->root->shape; }
 
@@ -60,7 +63,7 @@ static bool cond_exact_reciprocal(const match *m) {
   hlo_dtype t = m->root->shape->dtype;
   const hlo_literal *l = algsimp_uniform(BOUND(m, 'A'));
   int exponent, limit = t == HLO_F64 ? 1000 : t == HLO_F32 || t == HLO_BF16 ? 120 : t == HLO_F16 ? 13 : 0;
-  if (!l || !limit) return false;
+  if (!l || !limit || algsimp_constant(BOUND(m, 'x'))) return false;
   double mantissa = frexp(hlo_literal_get_f64(l, 0, 0), &exponent);
   return fabs(mantissa) == 0.5 && abs(exponent) <= limit;
 }
