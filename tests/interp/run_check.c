@@ -2,8 +2,9 @@
 // Developer's tool: runs self-checking modules through the interpreter.
 //   run_check [--threads N] [--time] [--dis] [-q] FILE...
 // A file may hold several modules separated by lines "// -----". main is run, or every function without arguments; a main
-// with arguments gets made-up ones (dynamic dimensions 8, integers 8 in scalars, small numbers elsewhere) and passes if it
-// runs. An operation refused by name counts as skipped.
+// with arguments gets made-up ones (dynamic dimensions 8, i64 scalars 8, other scalars 0, small numbers elsewhere) and passes if it
+// runs and, when it has dynamic shapes, gives the same bits after import_refine_values made them static. An operation
+// refused by name counts as skipped.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,13 +36,24 @@ static void make_up(arena *a, const hlo_shape *s, interp_array *out) {
   out->data = arena_alloc(a, (size_t)(n * hlo_dtype_bytes(s->dtype)) + 64);
   for (int64_t i = 0; i < n; i++) {
     if (hlo_dtype_is_integer(s->dtype) || s->dtype == HLO_PRED)
-      hlo_element_set_i64(s->dtype, out->data, i, s->rank == 0 ? 8 : i % 3);
+      hlo_element_set_i64(s->dtype, out->data, i, s->rank == 0 ? (s->dtype == HLO_S64 ? 8 : 0) : i % 3);
     else if (s->dtype < HLO_TOKEN)
       hlo_element_set_f64(s->dtype, out->data, i, 0, 0.25 * (double)(i % 17) - 1);
   }
 }
 
-static lemnos_status run_program(arena *a, hlo_module *m) {
+typedef struct run_state {
+  int n_args, n_results;
+  interp_array *args, *results;
+} run_state;
+
+static void run_free(run_state *r) {
+  for (int k = 0; r->results && k < r->n_results; k++) heap_aligned_free(r->results[k].data);
+  free(r->args);
+  free(r->results);
+}
+
+static lemnos_status run_program(arena *a, hlo_module *m, run_state *r) {
   interp_program *p = NULL;
   LEMNOS_TRY(interp_compile(m, &p));
   if (disassemble) {
@@ -50,19 +62,63 @@ static lemnos_status run_program(arena *a, hlo_module *m) {
     fwrite(b.data, 1, b.len, stdout);
     strbuf_deinit(&b);
   }
-  int n_args = interp_program_n_args(p), n_results = interp_program_n_results(p), n = 0;
-  interp_array *args = heap_alloc(sizeof *args * (size_t)(n_args + 1));
-  interp_array *results = heap_alloc(sizeof *results * (size_t)(n_results + 1));
-  for (int k = 0; k < m->entry->n_params; k++)
-    for (int j = 0; j < hlo_shape_leaves(m->entry->params[k]->shape); j++)
-      make_up(a, hlo_shape_leaf(m->entry->params[k]->shape, j), &args[n++]);
+  int n = 0;
+  r->n_results = interp_program_n_results(p);
+  r->results = heap_alloc(sizeof *r->results * (size_t)(r->n_results + 1));
+  if (!r->args) {
+    r->n_args = interp_program_n_args(p);
+    r->args = heap_alloc(sizeof *r->args * (size_t)(r->n_args + 1));
+    for (int k = 0; k < m->entry->n_params; k++)
+      for (int j = 0; j < hlo_shape_leaves(m->entry->params[k]->shape); j++)
+        make_up(a, hlo_shape_leaf(m->entry->params[k]->shape, j), &r->args[n++]);
+  }
   interp_run_options o = {.pool = pool, .deadline = io_seconds() + 100};
-  lemnos_status s = interp_run(p, &o, n_args, args, n_results, results);
-  for (int k = 0; k < n_results; k++) heap_aligned_free(results[k].data);
-  free(args);
-  free(results);
+  lemnos_status s = interp_run(p, &o, r->n_args, r->args, r->n_results, r->results);
   interp_program_destroy(p);
   return s;
+}
+
+static bool is_dynamic(const hlo_module *m) {
+  for (int k = 0; k < m->entry->n_params; k++)
+    if (!hlo_shape_is_static(m->entry->params[k]->shape)) return true;
+  return false;
+}
+
+static lemnos_status compare(const run_state *x, const run_state *y) {
+  for (int k = 0; k < x->n_results; k++) {
+    const interp_array *p = &x->results[k], *q = &y->results[k];
+    size_t bytes = (size_t)hlo_dtype_bytes(p->dtype);
+    bool same = p->rank == q->rank && p->dtype == q->dtype;
+    for (int d = 0; same && d < p->rank; d++) {
+      same = p->dims[d] == q->dims[d];
+      bytes *= (size_t)p->dims[d];
+    }
+    if (!same || (bytes && memcmp(p->data, q->data, bytes)))
+      return lemnos_status_make(LEMNOS_CHECK_FAILED, "result %d changes when dynamic shapes are refined", k);
+  }
+  return LEMNOS_SUCCESS;
+}
+
+// The same arguments, after refinement for their shapes and integer values.
+static lemnos_status run_refined(arena *a, hlo_module *m, diag_sink *sink, const run_state *first) {
+  const hlo_shape **shapes = ARENA_ARRAY(a, const hlo_shape *, first->n_args + 1);
+  const hlo_literal **values = ARENA_ARRAY(a, const hlo_literal *, first->n_args + 1);
+  for (int k = 0; k < first->n_args; k++) {
+    const interp_array *x = &first->args[k];
+    shapes[k] = hlo_shape_array(m->shapes, x->dtype, x->rank, x->dims);
+    if (!hlo_dtype_is_integer(x->dtype) || x->rank) continue;
+    hlo_literal *l = ARENA_NEW(a, hlo_literal);
+    *l = (hlo_literal){.shape = shapes[k], .data = x->data};
+    values[k] = l;
+  }
+  LEMNOS_TRY(import_refine_values(m, first->n_args, shapes, values, sink));
+  run_state second = {.n_args = first->n_args};
+  second.args = heap_alloc(sizeof *second.args * (size_t)(first->n_args + 1));
+  memcpy(second.args, first->args, sizeof *second.args * (size_t)first->n_args);
+  lemnos_status s = run_program(a, m, &second);
+  if (!s) s = compare(first, &second);
+  run_free(&second);
+  return lemnos_status_annotate(s, "refined");
 }
 
 static lemnos_status run_entry(const mlir_module *mlir, strv entry, arena *a) {
@@ -70,8 +126,14 @@ static lemnos_status run_entry(const mlir_module *mlir, strv entry, arena *a) {
   diag_sink_init(&sink, a);
   hlo_module *m = NULL;
   import_options o = {.entry = entry};
+  run_state r = {0};
   lemnos_status s = import_module(mlir, &o, a, &sink, &m);
-  if (!s) s = run_program(a, m);
+  if (!s) s = run_program(a, m, &r);
+  if (!s && is_dynamic(m)) {
+    s = import_module(mlir, &o, a, &sink, &m);
+    if (!s) s = run_refined(a, m, &sink, &r);
+  }
+  run_free(&r);
   diag_sink_deinit(&sink);
   return s;
 }

@@ -113,6 +113,7 @@ static lemnos_status run(arena *a, diag_sink *sink, const options *o) {
   thread_pool_destroy(pool);
   interp_program_destroy(p);
   heap_aligned_free(text);
+  heap_aligned_free(data);
   return s;
 }
 
