@@ -43,6 +43,16 @@ static int pow2_at_least(int64_t n, int limit) {
   return p;
 }
 
+// Compile time of a tile in the same unit, spread over a hundred runs: a software driver takes about 0.7 ms for a multiply-add
+// and 5 ms for a memory access in a kernel, and does about 10^9 multiply-adds of a vector register a second on a thread.
+static double compile_cost(const contraction *p, const tile *x, double row_loads, double col_loads) {
+  double macs = 4.0 * x->tm * x->nv * x->vn, stores = (double)x->tm * x->nv * (p->n % x->vn ? 4 : 1);
+  bool remainder = p->k[p->n_k - 1] % 4 != 0;
+  if (remainder) macs += (double)x->tm * x->nv * x->vn * (double)(p->k[p->n_k - 1] % 4), row_loads *= 2, col_loads *= 2;
+  double seconds = 0.7e-3 * macs + 5e-3 * (row_loads + col_loads + stores);
+  return seconds * 1e9 / 100;
+}
+
 // Time for everything, in multiply-adds of a lane on one thread.
 static double cost(const hlo_target *t, const contraction *p, const tile *x) {
   double load = t->load_vec4 > 0 ? t->load_vec4 : 16, cross = t->cross_lane > 0 ? t->cross_lane : 4;
@@ -57,7 +67,8 @@ static double cost(const hlo_target *t, const contraction *p, const tile *x) {
   double step = 4.0 * x->tm * tn + (x->share ? cross * 4 * x->tm : 0) + load * (rows + cols);
   double k = 1;
   for (int l = 0; l < p->n_k; l++) k *= (double)p->k[l];
-  return subgroups * (step * up((int64_t)k, 4) + (double)x->tm * x->nv * load * (p->n % 4 ? 4 : 1));
+  double run = subgroups * (step * (double)up((int64_t)k, 4) + (double)x->tm * x->nv * load * (p->n % 4 ? 4 : 1));
+  return run + compile_cost(p, x, rows, cols);
 }
 
 static void try_tile(const hlo_target *t, const contraction *p, tile x, tile *best, double *least) {
@@ -232,12 +243,18 @@ static lemnos_status emit_tiles(emit_ctx *c, const contraction *p, tile t) {
   int64_t col_blocks = up(p->n, (int64_t)t.lx * t.nv * t.vn), row_blocks = up(p->m, (int64_t)t.ly * t.tm);
   bool row_edge = p->m % ((int64_t)t.ly * t.tm) != 0, col_edge = p->n % ((int64_t)t.lx * t.nv * t.vn) != 0;
   emit_kernel_begin(c, "", p->batch * row_blocks * col_blocks * width, emit_index_type(c));
-  c->k->workgroup = width;
+  bool groups = t.share || c->t->cls == HLO_TARGET_GPU;  // a group of a GPU has uniform rows
+  if (groups) c->k->workgroup = width;
   body *s = ARENA_NEW(c->a, body);
   *s = (body){.c = c, .p = p, .t = t};
   s->rows_by_k = p->rows.along_k || t.tm % (4 * t.lanes) != 0;
-  emit_coord group = emit_coord_of(contraction_id(c, KERNEL_OP_GROUP_ID), 1), local = emit_coord_of(contraction_id(c, KERNEL_OP_LOCAL_ID), 1);
-  emit_coord rest, col_block, row_block, batch, ly, lx;
+  emit_coord group, local, rest, col_block, row_block, batch, ly, lx;
+  if (groups) {
+    group = emit_coord_of(contraction_id(c, KERNEL_OP_GROUP_ID), 1);
+    local = emit_coord_of(contraction_id(c, KERNEL_OP_LOCAL_ID), 1);
+  } else {
+    emit_coord_divide(c, emit_coord_of(kernel_item(b), 1), width, 1, &group, &local);
+  }
   emit_coord_divide(c, group, col_blocks, 1, &rest, &col_block);
   emit_coord_divide(c, rest, row_blocks, 1, &batch, &row_block);
   if (p->batch == 1) batch = emit_coord_const(c, 0);
