@@ -89,6 +89,7 @@ static lemnos_status compile_planned(lemnos_executable *e, const lemnos_compile_
   const registry_entry *entry = &e->device->entry;
   const hlo_target *target = &entry->info.target;
   hlo_pipeline_options pipeline = {.opt_bisect_limit = options->opt_bisect_limit > 0 ? options->opt_bisect_limit : -1,
+                                   .fold_budget = options->keep_constants ? -1 : 0,
                                    .verify_each = options->verify_each,
                                    .target = target,
                                    .can_fuse = kernel_can_fuse_elementwise};

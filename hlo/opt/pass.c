@@ -146,7 +146,7 @@ static lemnos_status run_list(runner *r, strv list, bool *changed) {
 lemnos_status hlo_run_pipeline(hlo_module *m, const hlo_pipeline_options *options) {
   runner r = {.m = m, .o = options};
   r.ctx = (hlo_pass_ctx){.target = options->target,
-                         .fold_budget = 16 << 20,
+                         .fold_budget = options->fold_budget ? options->fold_budget : 16 << 20,
                          .can_fuse = options->can_fuse,
                          .bisect_limit = options->opt_bisect_limit};
   strv passes = options->passes.len ? options->passes : strv_from_cstr(hlo_default_pipeline);

@@ -38,6 +38,7 @@ typedef struct hlo_pipeline_options {
   strv dump_after;         // pass name, or "all"; empty: none
   strbuf *dump;            // receives dumps
   int64_t opt_bisect_limit;   // -1: none
+  int64_t fold_budget;        // bytes of results that constant folding may make; 0: the default, -1: none
   bool verify_each;        // after every pass (default in debug builds)
   bool round_trip_each;    // print, parse, compare after every pass
   bool time_passes;        // a table of milliseconds into dump

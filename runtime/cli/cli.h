@@ -206,7 +206,7 @@ typedef struct cli_program {  // options shared by run and bench
   cli_inputs in;
   int64_t threads, max_memory, opt_bisect_limit;
   double timeout;
-  bool no_cache, verify_each;
+  bool no_cache, verify_each, keep_constants;
 } cli_program;
 #define CLI_PROGRAM_INIT \
   { .in.seed = 1, .opt_bisect_limit = 0 }

@@ -90,7 +90,7 @@ static lemnos_status make_up(const hlo_shape *s, interp_array *a) {
 }
 
 static lemnos_status run_module(check_state *s, lemnos_module *m) {
-  cli_program program = {.timeout = s->options->timeout, .verify_each = s->program->verify_each};
+  cli_program program = {.timeout = s->options->timeout, .verify_each = s->program->verify_each, .keep_constants = true};
   cli_session x = {.context = s->context, .device = s->device, .module = m, .n_args = module_param_leaves(m->hlo)};
   if (x.n_args && !s->options->any_arguments)
     return lemnos_status_make(LEMNOS_UNIMPLEMENTED,

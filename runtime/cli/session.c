@@ -26,7 +26,8 @@ lemnos_status session_load_module(lemnos_context *c, const char *path, const cha
 lemnos_status session_compile(cli_session *s, const cli_program *p) {
   lemnos_array *types = heap_alloc(sizeof *types * (size_t)(s->n_args + 1));
   for (int i = 0; i < s->n_args; i++) array_from_interp(&s->args[i], &types[i]);
-  lemnos_compile_options o = {.args = types, .opt_bisect_limit = p->opt_bisect_limit, .verify_each = p->verify_each};
+  lemnos_compile_options o = {.args = types, .opt_bisect_limit = p->opt_bisect_limit, .verify_each = p->verify_each,
+                              .keep_constants = p->keep_constants};
   lemnos_status status = lemnos_compile(s->module, s->device, &o, &s->executable);
   free(types);
   if (!status) s->n_results = s->executable->n_results;

@@ -105,6 +105,7 @@ typedef struct lemnos_compile_options {
   const lemnos_array *args;    /* concrete argument types for modules with dynamic shapes; NULL: as declared */
   int64_t opt_bisect_limit;    /* passes allowed to change something; 0: all */
   bool verify_each;
+  bool keep_constants;         /* no constant folding: self-checking programs then compute on the device what they check */
 } lemnos_compile_options;
 LEMNOS_API lemnos_status lemnos_compile(lemnos_module *m, lemnos_device *d, const lemnos_compile_options *options,
                                         lemnos_executable **out);
