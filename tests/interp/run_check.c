@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Developer's tool: runs self-checking modules through the interpreter.
 //   run_check [--threads N] [--time] [--dis] [-q] FILE...
+//   run_check --conformance    all of stablehlo-testdata in $LEMNOS_SHARED (else ../shared), apart from known[]; 77: not there
 // A file may hold several modules separated by lines "// -----". main is run, or every function without arguments; a main
 // with arguments gets made-up ones (dynamic dimensions 8, i64 scalars 8, other scalars 0, small numbers elsewhere) and passes if it
 // runs and, when it has dynamic shapes, gives the same bits after import_refine_values made them static. An operation
 // refused by name counts as skipped.
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +14,19 @@
 #include "frontend/import.h"
 #include "interp/interp.h"
 
-static int n_passed, n_failed, n_skipped;
+// Modules whose expected values are not what the specification or exact arithmetic gives; all but the two of chlo are
+// switched off in openxla/stablehlo too.
+static const char *const known[] = {
+    "cosh_float32_20_20_chlo.mlir", "sinh_float32_20_20_chlo.mlir",  // values of a decomposition in f32
+    "cumprod_complex64_8_9.mlir", "pow_complex64_20_30_complex64_20_30.mlir", "sin_complex64_20_20.mlir",  // inexact
+    "fft_complex128_14_15_16_17.mlir", "fft_complex64_14_15_16_17.mlir", "fft_float32_14_15_16_17.mlir",
+    "fft_float64_14_15_16_17.mlir", "triangular_solve_float32_2_8_8_float32_2_10_8.mlir",  // inexact
+    "sort_float32_5.mlir", "top_k_float32_5_chlo.mlir",  // expect_eq of NaNs
+    "conv_general_dilated_1d_stride_2_even_dynamic.mlir", "conv_general_dilated_1d_stride_2_odd_dynamic.mlir",  // two strides, one dimension
+};
+
+static int n_passed, n_failed, n_skipped, n_known;
+static bool conformance;
 static thread_pool *pool;
 static bool show_time, quiet, disassemble;
 
@@ -23,6 +37,13 @@ static void finish(const char *file, strv entry, lemnos_status s) {
     return;
   }
   bool skip = lemnos_status_get_code(s) == LEMNOS_UNIMPLEMENTED;
+  const char *slash = strrchr(file, '/');
+  for (size_t k = 0; conformance && k < sizeof known / sizeof *known; k++) {
+    if (strcmp(slash ? slash + 1 : file, known[k])) continue;
+    n_known++;
+    lemnos_status_free(s);
+    return;
+  }
   skip ? n_skipped++ : n_failed++;
   printf("%s %s @" STRV_FMT ": %s: %s\n", skip ? "SKIP" : "FAIL", file, STRV_ARG(entry),
          lemnos_status_code_text(lemnos_status_get_code(s)), lemnos_status_message(s));
@@ -187,7 +208,45 @@ static void run_file(const char *path) {
   heap_aligned_free(data);
 }
 
+static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+static bool run_folder(const char *folder) {
+  DIR *d = opendir(folder);
+  if (!d) return false;
+  VEC(char *) names = {0};
+  for (struct dirent *e; (e = readdir(d));) {
+    size_t n = strlen(e->d_name);
+    if (n < 5 || strcmp(e->d_name + n - 5, ".mlir")) continue;
+    char *path = heap_alloc(strlen(folder) + n + 2);
+    sprintf(path, "%s/%s", folder, e->d_name);
+    vec_push(NULL, &names, path);
+  }
+  closedir(d);
+  qsort(names.data, (size_t)names.len, sizeof *names.data, by_name);
+  for (int k = 0; k < names.len; k++) {
+    run_file(names.data[k]);
+    free(names.data[k]);
+  }
+  vec_deinit(&names);
+  return true;
+}
+
+static int run_conformance(void) {
+  const char *shared = getenv("LEMNOS_SHARED");
+  if (!shared || !*shared) shared = LEMNOS_SOURCE_ROOT "/../shared";
+  static const char *const folders[] = {"", "/dynamic", "/quantized"};
+  conformance = quiet = true;
+  for (int k = 0; k < 3; k++) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/stablehlo-testdata%s", shared, folders[k]);
+    if (!run_folder(path)) return printf("skipped: no folder %s\n", path), 77;
+  }
+  printf("%d passed, %d failed, %d skipped, %d known to differ\n", n_passed, n_failed, n_skipped, n_known);
+  return n_failed || n_skipped ? 1 : 0;
+}
+
 int main(int argc, char **argv) {
+  if (argc == 2 && !strcmp(argv[1], "--conformance")) return run_conformance();
   for (int k = 1; k < argc; k++) {
     if (!strcmp(argv[k], "--threads") && k + 1 < argc) {
       lemnos_status s = thread_pool_create(atoi(argv[++k]), &pool);
