@@ -92,7 +92,11 @@ static void choose_blocks(const emit_ctx *c, plan *s) {
   int64_t want = larger(1, smaller((int64_t)(steps / 20000), 8 * threads));  // items worth handing out
   int64_t a_most = larger(1, l2 / 2 / (s->mr * s->kc * bytes_of(s)));
   int64_t need = divide_up(want, p->batch), m_least = divide_up(s->panels[0], a_most), n_blocks = 1, m_blocks = m_least;
-  if (s->panels[0] <= 8 || (p->gather && s->panels[0] < 2 * need)) {
+  bool patches_b = p->gather == 1 && p->batch * s->panels[1] >= 2 * threads;
+  if (patches_b) {  // B is packed by the item that uses it; A is read by all
+    m_blocks = 1;
+    n_blocks = need;
+  } else if (s->panels[0] <= 8 || (p->gather == 0 && s->panels[0] < 2 * need)) {
     n_blocks = divide_up(need, m_blocks);
   } else if (m_blocks < need) {
     m_blocks = smaller(need, s->panels[0] / 2);
@@ -103,7 +107,7 @@ static void choose_blocks(const emit_ctx *c, plan *s) {
   set_blocks(s, 0, m_blocks);
   set_blocks(s, 1, n_blocks);
   // A panel that several items would pack alike is packed once, unless that is little work against its use.
-  s->mode[0] = s->blocks[1] > (p->gather ? 1 : 4) || (s->blocks[1] > 1 && s->most[1] <= 4) ? SIDE_SHARED : SIDE_PRIVATE;
+  s->mode[0] = patches_b || s->blocks[1] > (p->gather == 0 ? 1 : 4) || (s->blocks[1] > 1 && s->most[1] <= 4) ? SIDE_SHARED : SIDE_PRIVATE;
   s->mode[1] = s->blocks[0] > 1 ? SIDE_SHARED : SIDE_PRIVATE;
 }
 
@@ -211,8 +215,10 @@ static kernel_value *panel_at(emit_ctx *c, const plan *s, int side, kernel_value
 
 static void pack_panel(emit_ctx *c, const plan *s, int side, kernel_value *panel) {
   kernel_builder *b = &c->b;
-  bool whole = s->p->k % s->lanes == 0 && s->kc % s->lanes == 0;
-  matmul_panel x = {.side = side, .width = s->width[side], .lanes = s->lanes, .batch = s->batch, .k0 = s->k0,
+  int lanes = s->lanes;
+  if (s->p->pack_lanes[side] && s->p->pack_lanes[side] < lanes) lanes = s->p->pack_lanes[side];
+  bool whole = s->p->k % lanes == 0 && s->kc % lanes == 0;
+  matmul_panel x = {.side = side, .width = s->width[side], .lanes = lanes, .batch = s->batch, .k0 = s->k0,
                     .count = s->k_count, .whole = whole, .mem = s->mem[side], .slack = s->mode[side] == SIDE_PRIVATE};
   x.row = BIN(MUL, panel, kernel_index(b, s->width[side]));
   x.at = panel_at(c, s, side, panel);

@@ -24,9 +24,9 @@ struct matmul {
   hlo_dtype sum;                 // type of sums and panels
   kernel_scalar scalar;
   bool k_vectors[2];             // A, B: neighbours in memory are neighbours in k (else in rows)
-  int64_t k_inner[2];            // vectors along k stay within runs of so many k (k itself if there is one run)
+  int pack_lanes[2];             // wider vectors would not be neighbours in memory; 0: any width
   matmul_direct direct[2];
-  bool gather;                   // fetching is dear (patches): pack A once
+  int gather;                    // the side whose elements are dear to fetch (patches): packed once; -1: none
   const void *user;
   // Elements (row, k) of side 0 (A) or 1 (B), converted to `sum`: one, or `lanes` along the coordinate whose stride is 1.
   kernel_value *(*fetch)(emit_ctx *c, const matmul *p, int side, emit_coord batch, emit_coord row, emit_coord k, int lanes);
@@ -43,6 +43,11 @@ LEMNOS_NODISCARD lemnos_status matmul_emit(emit_ctx *c, const matmul *p);
 const hlo_instr *matmul_hero(const emit_ctx *c);
 // The type sums of results of type t are kept in; false: no schedule (complex, pred).
 bool matmul_sum_dtype(hlo_dtype t, hlo_dtype *sum);
+// An index of `shape` from classes of dimensions: dims[n] (in the class's order) are numbered by at[n]. Neighbours stay one group;
+// dimensions in no class are of size 1.
+emit_index *matmul_index(emit_ctx *c, const hlo_shape *shape, int lanes, int n, const hlo_i64s *dims, const emit_coord *at);
+// The largest power of two that divides n, at most 64.
+int matmul_run_lanes(int64_t n);
 // A finished sum at hero index x: rounds it, evaluates the epilogue, stores the results.
 void matmul_finish(emit_ctx *c, const hlo_instr *hero, emit_index *x, hlo_dtype sum, kernel_value *value);
 

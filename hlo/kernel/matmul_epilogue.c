@@ -46,6 +46,42 @@ bool matmul_sum_dtype(hlo_dtype t, hlo_dtype *sum) {
   return true;
 }
 
+int matmul_run_lanes(int64_t n) {
+  int lanes = 1;
+  while (lanes < 64 && n % (lanes * 2) == 0) lanes *= 2;
+  return lanes;
+}
+
+// Puts the coordinate of a class into groups of the operand's dimensions.
+static int class_groups(emit_ctx *c, const hlo_shape *s, hlo_i64s dims, emit_coord at, int lanes, emit_group *out) {
+  int n = 0;
+  for (int end = dims.n; end > 0;) {
+    int first = end - 1;
+    int64_t size = s->dims[dims.data[first]];
+    while (first > 0 && dims.data[first - 1] + 1 == dims.data[first]) size *= s->dims[dims.data[--first]];
+    emit_coord q = at, r = at;
+    if (first > 0) emit_coord_divide(c, at, size, lanes, &q, &r);
+    out[n++] = (emit_group){(int32_t)dims.data[first], end - first, r};
+    at = q;
+    end = first;
+  }
+  return n;
+}
+
+emit_index *matmul_index(emit_ctx *c, const hlo_shape *s, int lanes, int n, const hlo_i64s *dims, const emit_coord *at) {
+  emit_group groups[64], sorted[64];
+  int n_groups = 0, m = 0;
+  for (int cl = 0; cl < n; cl++) n_groups += class_groups(c, s, dims[cl], at[cl], lanes, groups + n_groups);
+  for (int d = 0; d < s->rank;) {
+    int g = 0;
+    while (g < n_groups && groups[g].first != d) g++;
+    if (g < n_groups) sorted[m++] = groups[g];
+    else sorted[m++] = (emit_group){d, 1, emit_coord_const(c, 0)};
+    d += sorted[m - 1].count;
+  }
+  return emit_index_create(c, s->rank, s->dims, lanes, m, sorted);
+}
+
 void matmul_finish(emit_ctx *c, const hlo_instr *hero, emit_index *x, hlo_dtype sum, kernel_value *value) {
   const hlo_instr *root = emit_root(c);
   emit_value v = emit_convert(c, sum, hero->shape->dtype, (emit_value){value, NULL});

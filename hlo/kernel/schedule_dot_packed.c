@@ -46,36 +46,9 @@ static side_dims side_of(emit_ctx *c, const hlo_instr *operand, hlo_i64s batch, 
   return x;
 }
 
-// Puts the coordinate of a class into groups of the operand's dimensions.
-static int class_groups(emit_ctx *c, const hlo_shape *s, hlo_i64s dims, emit_coord at, int lanes, emit_group *out) {
-  int n = 0;
-  for (int end = dims.n; end > 0;) {
-    int first = end - 1;
-    int64_t size = s->dims[dims.data[first]];
-    while (first > 0 && dims.data[first - 1] + 1 == dims.data[first]) size *= s->dims[dims.data[--first]];
-    emit_coord q = at, r = at;
-    if (first > 0) emit_coord_divide(c, at, size, lanes, &q, &r);
-    out[n++] = (emit_group){(int32_t)dims.data[first], end - first, r};
-    at = q;
-    end = first;
-  }
-  return n;
-}
-
 static emit_index *operand_index(emit_ctx *c, const side_dims *x, emit_coord batch, emit_coord row, emit_coord k, int lanes) {
-  const hlo_shape *s = x->operand->shape;
   const emit_coord at[CLASSES] = {batch, row, k};
-  emit_group groups[64], sorted[64];
-  int n = 0, m = 0;
-  for (int cl = 0; cl < CLASSES; cl++) n += class_groups(c, s, x->dims[cl], at[cl], lanes, groups + n);
-  for (int d = 0; d < s->rank;) {  // in the order of dimensions; those of size 1 are in no class
-    int g = 0;
-    while (g < n && groups[g].first != d) g++;
-    if (g < n) sorted[m++] = groups[g];
-    else sorted[m++] = (emit_group){d, 1, emit_coord_const(c, 0)};
-    d += sorted[m - 1].count;
-  }
-  return emit_index_create(c, s->rank, s->dims, lanes, m, sorted);
+  return matmul_index(c, x->operand->shape, lanes, CLASSES, x->dims, at);
 }
 
 static kernel_value *fetch(emit_ctx *c, const matmul *p, int side, emit_coord batch, emit_coord row, emit_coord k, int lanes) {
@@ -134,6 +107,11 @@ static void describe_side(emit_ctx *c, matmul *p, const dot_state *s, int side) 
   for (int d = 0; d < shape->rank; d++)
     if (shape->dims[d] > 1 && (fastest < 0 || strides[d] < strides[fastest])) fastest = d;
   p->k_vectors[side] = fastest >= 0 && hlo_i64s_contains(x->dims[CLASS_K], fastest);
+  hlo_i64s run = x->dims[p->k_vectors[side] ? CLASS_K : CLASS_ROWS];
+  int64_t inner = 1;
+  int last = run.n - 1;
+  while (last > 0 && run.data[last - 1] + 1 == run.data[last]) inner *= shape->dims[run.data[last--]];
+  if (last > 0) p->pack_lanes[side] = matmul_run_lanes(inner * shape->dims[run.data[last]]);
   matmul_direct *d = &p->direct[side];
   d->row_stride = even_stride(shape, x->dims[CLASS_ROWS], strides);
   d->k_stride = even_stride(shape, x->dims[CLASS_K], strides);
@@ -161,7 +139,7 @@ lemnos_status schedule_dot_packed(emit_ctx *c, bool *done) {
     side_dims lhs = s.side[0];
     s.side[0] = s.side[1], s.side[1] = lhs;
   }
-  matmul p = {.user = &s, .sum = s.sum, .scalar = kernel_scalar_of(s.sum), .fetch = fetch, .base = base, .store = store};
+  matmul p = {.user = &s, .sum = s.sum, .scalar = kernel_scalar_of(s.sum), .gather = -1, .fetch = fetch, .base = base, .store = store};
   p.batch = product(s.side[0].operand->shape, s.side[0].dims[CLASS_BATCH]);
   p.k = product(s.side[0].operand->shape, s.side[0].dims[CLASS_K]);
   for (int side = 0; side < 2; side++) describe_side(c, &p, &s, side);

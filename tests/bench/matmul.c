@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // f32 matrix products on a device against the machine's multiply-add peak, in one run: for each size and layout, a hand-written
 // loop of independent FMAs and the product take turns; printed are the medians of both and of their ratio, pair by pair.
-//   bench_matmul [--threads N] [--reps N] [--device ID] [MxKxN ...]
+//   bench_matmul [--threads N] [--reps N] [--device ID] [--layouts NN,NT,TN,TT] [--cpu] [MxKxN ...]
+// --cpu counts the process's CPU time instead of time on the wall, for busy machines (blind to threads that wait).
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/io.h"
 #include "lemnos/lemnos.h"
@@ -16,6 +18,15 @@ static void check(lemnos_status s, const char *what) {
   if (!s) return;
   fprintf(stderr, "%s: %s\n", what, lemnos_status_message(s));
   exit(1);
+}
+
+static bool use_cpu_time;
+
+static double seconds_now(int threads) {
+  if (!use_cpu_time) return io_seconds();
+  struct timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return ((double)t.tv_sec + (double)t.tv_nsec * 1e-9) / threads;
 }
 
 // --- the peak ----------------------------------------------------------------------------------------------------------
@@ -56,13 +67,13 @@ static void *peak_thread(void *arg) {
 static double peak_gflops(int threads) {
   pthread_t ids[MAX_THREADS];
   peak_run runs[MAX_THREADS];
-  double start = io_seconds(), flops = 0;
+  double start = seconds_now(threads), flops = 0;
   for (int t = 0; t < threads; t++) runs[t] = (peak_run){.steps = 1000000};
   for (int t = 1; t < threads; t++) pthread_create(&ids[t], NULL, peak_thread, &runs[t]);
   peak_thread(&runs[0]);
   for (int t = 1; t < threads; t++) pthread_join(ids[t], NULL);
   for (int t = 0; t < threads; t++) flops += runs[t].flops;
-  return flops / (io_seconds() - start) * 1e-9;
+  return flops / (seconds_now(threads) - start) * 1e-9;
 }
 
 // --- the product ----------------------------------------------------------------------------------------------------------
@@ -104,9 +115,9 @@ static void run(lemnos_context *c, lemnos_device *d, long m, long k, long n, con
   lemnos_buffer *args[] = {filled(d, ta ? k : m, ta ? m : k), filled(d, tb ? n : k, tb ? k : n)}, *result;
   double rate[1000], peak[1000], ratio[1000], best = 0, best_peak = 0;
   for (int r = -1; r < reps; r++) {
-    double p = peak_gflops(threads), start = io_seconds();
+    double p = peak_gflops(threads), start = seconds_now(threads);
     check(lemnos_execute(e, 2, args, 1, &result, NULL), "run");
-    double seconds = io_seconds() - start;
+    double seconds = seconds_now(threads) - start;
     lemnos_buffer_free(result);
     if (r < 0) continue;
     rate[r] = 2.0 * (double)m * (double)n * (double)k / seconds * 1e-9;
@@ -132,6 +143,7 @@ int main(int argc, char **argv) {
     else if (!strcmp(argv[i], "--reps") && i + 1 < argc) reps = atoi(argv[++i]);
     else if (!strcmp(argv[i], "--device") && i + 1 < argc) device = argv[++i];
     else if (!strcmp(argv[i], "--layouts") && i + 1 < argc) layouts = argv[++i];
+    else if (!strcmp(argv[i], "--cpu")) use_cpu_time = true;
     else if (given < 64) sizes[given++] = argv[i];
   }
   if (given) n_sizes = given;
