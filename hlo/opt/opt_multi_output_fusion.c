@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Multi-output fusion: two loops over the same dimensions become one with a tuple of results, when
 //   - both read an array of at least that size (siblings), or
-//   - one reads the other's result, which is needed elsewhere too, element by element (producer and consumer).
+//   - one reads the other's result, which is needed elsewhere too, element by element (producer and consumer), or
+//   - both are tiny and read nothing but parameters (the scales of many batch norms): then only launches are saved.
 // The merged fusion stands where the later of the two stood; what depends on the earlier one in between moves behind it,
 // which is refused if the later one needs any of that, or if it has side effects.
 // Needs: instruction fusion has run. Leaves: LOOP fusions with tuple roots whose elements all have the same dimensions.
 #include "hlo/opt/opt_fusion_internal.h"
 
-enum { MAX_RESULTS = 8, MAX_DISTANCE = 512, MAX_USES = 64 };
+enum { MAX_RESULTS = 8, MAX_DISTANCE = 512, MAX_USES = 64, TINY = 4096 };
 
 // A loop that may be merged: the dimensions of its results, or NULL.
 static const hlo_shape *loop_shape(const hlo_pass_ctx *ctx, const hlo_instr *i) {
@@ -260,9 +261,39 @@ static bool merge_something(search *s, hlo_instr *a, hlo_instr **merged) {
   return false;
 }
 
+static bool is_tiny(const hlo_pass_ctx *ctx, const hlo_instr *i) {
+  const hlo_shape *dims = loop_shape(ctx, i);
+  if (!dims || hlo_shape_elements(dims) > TINY) return false;
+  for (int o = 0; o < i->n_operands; o++)
+    if (i->operands[o]->op != HLO_OP_PARAMETER) return false;
+  return true;
+}
+
+// Tiny loops that read only parameters move up behind the first of their dimensions and are merged with it.
+static bool merge_tiny(search *s, hlo_computation *c) {
+  fusion_list firsts = {0};
+  bool changed = false;
+  for (hlo_instr *i = c->first, *next; i; i = next) {
+    next = i->next;
+    if (!is_tiny(s->ctx, i)) continue;
+    bool done = false;
+    for (int n = 0; n < firsts.len && !done; n++) {
+      hlo_instr *a = firsts.data[n], *merged;
+      if (!hlo_shape_same_dims(loop_shape(s->ctx, a), loop_shape(s->ctx, i)) || !within_limits(s->ctx, a, i) || !only_taken_apart(i)) continue;
+      hlo_instr_move_before(i, a->next);
+      done = try_merge(s, a, i, &merged);
+      if (done) firsts.data[n] = merged;
+    }
+    changed |= done;
+    if (!done) vec_push(s->ctx->scratch, &firsts, i);
+  }
+  return changed;
+}
+
 lemnos_status hlo_opt_multi_output_fusion(hlo_pass_ctx *ctx, hlo_module *m, bool *changed) {
   fusion_computations list = fusion_executed(ctx->scratch, m);
   search s = {.ctx = ctx};
+  for (int n = 0; n < list.len; n++) *changed |= merge_tiny(&s, list.data[n]);
   for (int n = 0; n < list.len; n++)
     for (hlo_instr *i = list.data[n]->first, *next; i; i = next) {
       hlo_instr *merged, *previous = i->prev;

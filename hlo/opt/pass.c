@@ -16,12 +16,12 @@ const int hlo_pass_count = (int)(sizeof hlo_pass_table / sizeof *hlo_pass_table)
 // `fix(a,b,c)`: the passes in turn until none changes anything (at most FIX_LIMIT rounds). Passes that need a target are
 // left out when there is none.
 const char *const hlo_default_pipeline =
-    "call-inliner,map-inliner,dce,"
+    "call-inliner,map-inliner,computation-deduplicator,dce,"
     "fix(tuple-simplifier,algebraic-simplifier,constant-folding,cse,dce),"
-    "chlo-expander,batch-norm-expander,rng-bit-generator-expander,"
+    "chlo-expander,batch-norm-expander,rng-bit-generator-expander,linalg-expander,"
     "fix(tuple-simplifier,algebraic-simplifier,constant-folding,conditional-simplifier,"
     "while-loop-trip-count-annotator,while-loop-simplifier,while-loop-invariant-code-motion,cse,dce),"
-    "reshape-to-bitcast,instruction-fusion,multi-output-fusion,memory-scheduler,copy-insertion";
+    "reshape-to-bitcast,instruction-fusion,reshape-to-bitcast,multi-output-fusion,memory-scheduler,copy-insertion";
 
 enum { FIX_LIMIT = 16 };
 
