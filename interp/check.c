@@ -53,7 +53,8 @@ static uint64_t ulp_distance(hlo_dtype t, const void *a, const void *b, int64_t 
 
 static bool element_ok(const check *k, hlo_dtype t, const void *a, const void *b, int64_t i) {
   hlo_dtype_class cls = hlo_dtype_cls(t);
-  if (cls != HLO_CLASS_FLOAT && cls != HLO_CLASS_COMPLEX) return hlo_element_get_i64(t, a, i) == hlo_element_get_i64(t, b, i);
+  if (cls != HLO_CLASS_FLOAT && cls != HLO_CLASS_COMPLEX)
+    return hlo_element_get_i64(t, a, i) == hlo_element_get_i64(t, b, i);
   for (int part = 0; part < (cls == HLO_CLASS_COMPLEX ? 2 : 1); part++) {
     if (k->rule == RULE_CLOSE) {
       uint64_t d = ulp_distance(t, a, b, i, part);
@@ -95,8 +96,8 @@ static lemnos_status compare(interp_call *c, const check *k, const interp_array 
     }
   }
   if (wrong == 0) return LEMNOS_SUCCESS;
-  lemnos_status s = interp_error(c, LEMNOS_CHECK_FAILED, "%lld of %lld elements differ%s%s", (long long)wrong, (long long)n,
-                                 text.data, wrong > SHOWN ? "\n  ..." : "");
+  lemnos_status s = interp_error(c, LEMNOS_CHECK_FAILED, "%lld of %lld elements differ%s%s", (long long)wrong,
+                                 (long long)n, text.data, wrong > SHOWN ? "\n  ..." : "");
   strbuf_deinit(&text);
   return s;
 }
@@ -111,7 +112,9 @@ static lemnos_status run_check(interp_call *c) {
     if (l->shape->dtype != a->dtype || (l->shape->rank != a->rank) || hlo_shape_elements(l->shape) != n)
       return interp_error(c, LEMNOS_CHECK_FAILED, "the value's shape is not that of the expected constant");
     for (int d = 0; d < a->rank; d++)
-      if (l->shape->dims[d] != a->dims[d]) return interp_error(c, LEMNOS_CHECK_FAILED, "dimension %d is %lld, expected %lld", d, (long long)a->dims[d], (long long)l->shape->dims[d]);
+      if (l->shape->dims[d] != a->dims[d])
+        return interp_error(c, LEMNOS_CHECK_FAILED, "dimension %d is %lld, expected %lld", d, (long long)a->dims[d],
+                            (long long)l->shape->dims[d]);
     expected = l->data;
     if (l->splat && n > 1) {
       size_t bytes = (size_t)interp_bytes(a);
@@ -122,9 +125,12 @@ static lemnos_status run_check(interp_call *c) {
     }
   } else {
     const interp_array *b = interp_arg(c, 1);
-    if (b->rank != a->rank || a->dtype != b->dtype) return interp_error(c, LEMNOS_CHECK_FAILED, "operands of different types");
+    if (b->rank != a->rank || a->dtype != b->dtype)
+      return interp_error(c, LEMNOS_CHECK_FAILED, "operands of different types");
     for (int d = 0; d < a->rank; d++)
-      if (b->dims[d] != a->dims[d]) return interp_error(c, LEMNOS_CHECK_FAILED, "dimension %d is %lld, expected %lld", d, (long long)a->dims[d], (long long)b->dims[d]);
+      if (b->dims[d] != a->dims[d])
+        return interp_error(c, LEMNOS_CHECK_FAILED, "dimension %d is %lld, expected %lld", d, (long long)a->dims[d],
+                            (long long)b->dims[d]);
     expected = b->data;
   }
   // check.eq in openxla's tests takes (expected, actual) or (actual, expected): the rule is symmetric.
@@ -162,7 +168,9 @@ lemnos_status interp_compile_check(interp_compiler *c, interp_insn *in) {
   k->tolerance = 1e-4;
   double given = 0;
   switch (in->src->op) {
-    case HLO_OP_CHECK_EXPECT_EQ: k->rule = RULE_EQ; break;
+    case HLO_OP_CHECK_EXPECT_EQ:
+      k->rule = RULE_EQ;
+      break;
     case HLO_OP_CHECK_EXPECT_EQ_CONST:
       k->rule = RULE_EQ;
       k->expected = HLO_ATTRS(in->src, check_const)->value;
@@ -181,12 +189,15 @@ lemnos_status interp_compile_check(interp_compiler *c, interp_insn *in) {
       k->min_ulp = (uint64_t)HLO_ATTRS(in->src, check_close)->min_ulp_difference;
       k->max_ulp = (uint64_t)HLO_ATTRS(in->src, check_close)->max_ulp_difference;
       break;
-    case HLO_OP_CHECK_EQ: k->rule = RULE_ALMOST; break;
+    case HLO_OP_CHECK_EQ:
+      k->rule = RULE_ALMOST;
+      break;
     case HLO_OP_PRINT:
       in->fn = run_print;
       in->flags |= INTERP_SELF_ALLOC;
       return LEMNOS_SUCCESS;
-    default: return interp_refuse(in->src, "operation is not supported");
+    default:
+      return interp_refuse(in->src, "operation is not supported");
   }
   if (given != 0) k->tolerance = given;
   return LEMNOS_SUCCESS;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// while, conditional, call, composite, fusion, and tokens. Called computations run in frames of their own; arguments are
-// handed over (moved where they die), results come back, nothing is copied. A while loop keeps one frame for all iterations
-// and moves its carried values in and out of it, so that a body that updates them can do so in place.
+// while, conditional, call, composite, fusion, and tokens. Called computations run in frames of their own; arguments
+// are handed over (moved where they die), results come back, nothing is copied. A while loop keeps one frame for all
+// iterations and moves its carried values in and out of it, so that a body that updates them can do so in place.
 #include "interp/interp_internal.h"
 
 lemnos_status interp_run_call(interp_call *c) {
@@ -21,7 +21,8 @@ lemnos_status interp_run_call(interp_call *c) {
   return s;
 }
 
-static lemnos_status loop(interp_call *c, interp_frame *cond, interp_frame *body, interp_value *state, interp_value *next) {
+static lemnos_status loop(interp_call *c, interp_frame *cond, interp_frame *body, interp_value *state,
+                          interp_value *next) {
   int n = c->in->n_args;
   interp_value pred = {0};
   for (;;) {
@@ -61,13 +62,16 @@ static lemnos_status run_conditional(interp_call *c) {
   const interp_insn *in = c->in;
   const interp_array *selector = interp_arg(c, 0);
   int64_t which = interp_index_get(selector, 0);
-  if (selector->dtype == HLO_PRED) which = which ? 0 : 1;
-  else if (which < 0 || which >= in->n_subs) which = in->n_subs - 1;
+  if (selector->dtype == HLO_PRED)
+    which = which ? 0 : 1;
+  else if (which < 0 || which >= in->n_subs)
+    which = in->n_subs - 1;
   const interp_code *code = in->subs[which];
   int first = 1;
   for (int k = 0; k < which; k++) first += in->subs[k]->n_params;
   interp_frame f = {0};
-  interp_value *args = calloc((size_t)(code->n_params + in->n_results) + 1, sizeof *args), *results = args + code->n_params;
+  interp_value *args = calloc((size_t)(code->n_params + in->n_results) + 1, sizeof *args),
+               *results = args + code->n_params;
   if (!args) return interp_error(c, LEMNOS_OUT_OF_MEMORY, "no memory for a frame");
   lemnos_status s = interp_frame_init(c->cx, &f, code);
   if (!s) {
@@ -75,8 +79,10 @@ static lemnos_status run_conditional(interp_call *c) {
       int a = first + k;
       bool moved_later = false;  // the register may be listed again for this branch
       for (int b = a + 1; b < first + code->n_params; b++) moved_later = moved_later || in->args[b] == in->args[a];
-      if (moved_later) interp_value_share(&args[k], interp_arg_value(c, a));
-      else interp_take_arg(c, a, &args[k]);
+      if (moved_later)
+        interp_value_share(&args[k], interp_arg_value(c, a));
+      else
+        interp_take_arg(c, a, &args[k]);
     }
     s = interp_frame_run(c->cx, &f, args, results);
   }
@@ -104,14 +110,20 @@ lemnos_status interp_compile_control(interp_compiler *c, interp_insn *in) {
   in->flags |= INTERP_SELF_ALLOC;
   switch (i->op) {
     case HLO_OP_WHILE:
-      if (in->n_subs != 2 || subs[0]->n_params != in->n_args || subs[1]->n_params != in->n_args || subs[1]->n_results != in->n_args)
+      if (in->n_subs != 2 || subs[0]->n_params != in->n_args || subs[1]->n_params != in->n_args ||
+          subs[1]->n_results != in->n_args)
         return interp_refuse(i, "carried values do not match");
       in->fn = run_while;
       return LEMNOS_SUCCESS;
-    case HLO_OP_CONDITIONAL: in->fn = run_conditional; return LEMNOS_SUCCESS;
+    case HLO_OP_CONDITIONAL:
+      in->fn = run_conditional;
+      return LEMNOS_SUCCESS;
     case HLO_OP_CALL:
     case HLO_OP_COMPOSITE:
-    case HLO_OP_FUSION: in->fn = interp_run_call; return LEMNOS_SUCCESS;
-    default: return interp_refuse(i, "operation is not supported");
+    case HLO_OP_FUSION:
+      in->fn = interp_run_call;
+      return LEMNOS_SUCCESS;
+    default:
+      return interp_refuse(i, "operation is not supported");
   }
 }

@@ -3,7 +3,8 @@
 //
 // Per group it is a product kernel[m][k] * patches[k][n]: m output features of the group, n output positions (batch and
 // space), k window positions times input features, ascending (window row-major slowest, feature fastest). Patches are
-// gathered panel by panel into the packed form of dot.c's kernel; what lies in the padding or between dilated elements is zero.
+// gathered panel by panel into the packed form of dot.c's kernel; what lies in the padding or between dilated elements
+// is zero.
 #include "interp/interp_internal.h"
 
 typedef struct conv_job {
@@ -15,7 +16,7 @@ typedef struct conv_job {
   char *out;
   int in_bytes, kernel_bytes, out_bytes;
   interp_cvt in_cvt, kernel_cvt, out_cvt;
-  int64_t is[INTERP_MAX_RANK], ks[INTERP_MAX_RANK], os[INTERP_MAX_RANK];  // strides, elements
+  int64_t is[INTERP_MAX_RANK], ks[INTERP_MAX_RANK], os[INTERP_MAX_RANK];                      // strides, elements
   int64_t in_size[INTERP_MAX_RANK], out_size[INTERP_MAX_RANK], kernel_size[INTERP_MAX_RANK];  // spatial
   int64_t batch, m, n, k, features, taps;
   bool batch_minor;  // positions are numbered with the batch fastest (gradients of kernels), else slowest
@@ -90,8 +91,10 @@ static void gather_rows(const conv_job *j, int64_t p, int64_t count, char *panel
     int64_t at = base, stride = j->is[d->input_feature];
     bool inside = locate(j, o, index, &at);
     for (int64_t f = 0; f < j->features; f++, panel += step, at += stride) {
-      if (inside) memcpy(panel, j->in + at * j->in_bytes, line);
-      else memset(panel, 0, line);
+      if (inside)
+        memcpy(panel, j->in + at * j->in_bytes, line);
+      else
+        memset(panel, 0, line);
     }
     for (int s = j->n_spatial - 1; s >= 0 && ++index[s] == j->kernel_size[s]; s--) index[s] = 0;
   }
@@ -164,22 +167,25 @@ static void multiply(void *ctx, int64_t begin, int64_t end, int thread) {
   }
 }
 
-// --- depthwise ------------------------------------------------------------------------------------------------------------------
+// --- depthwise
+// ------------------------------------------------------------------------------------------------------------------
 
-// One input feature per group, features contiguous in input: the packed product would be mostly padding, so positions are
-// computed one by one with channels as vectors. Same order of terms, same rounding.
+// One input feature per group, features contiguous in input: the packed product would be mostly padding, so positions
+// are computed one by one with channels as vectors. Same order of terms, same rounding.
 typedef struct depthwise {
   const conv_job *j;
   const double *in, *kernel;  // the whole input; [tap][output feature]
   int64_t features, multiplier;
-  char **acc, **line;         // per thread
+  char **acc, **line;  // per thread
 } depthwise;
 
-INTERP_CLONES static void multiply_add_f64(int64_t n, double *restrict acc, const double *restrict x, const double *restrict k) {
+INTERP_CLONES static void multiply_add_f64(int64_t n, double *restrict acc, const double *restrict x,
+                                           const double *restrict k) {
   for (int64_t i = 0; i < n; i++) acc[i] += x[i] * k[i];
 }
 
-INTERP_CLONES static void multiply_add_f32(int64_t n, double *restrict acc, const double *restrict x, const double *restrict k) {
+INTERP_CLONES static void multiply_add_f32(int64_t n, double *restrict acc, const double *restrict x,
+                                           const double *restrict k) {
   for (int64_t i = 0; i < n; i++) acc[i] = (float)(acc[i] + (double)(float)(x[i] * k[i]));
 }
 
@@ -194,11 +200,16 @@ static void depthwise_range(void *ctx, int64_t begin, int64_t end, int thread) {
     for (int64_t tap = 0; tap < j->taps; tap++) {
       int64_t at = b * j->is[j->d->input_batch];
       const double *x = line, *k = w->kernel + tap * n;
-      if (!locate(j, o, index, &at)) memset(line, 0, sizeof *line * (size_t)n);
-      else if (w->multiplier == 1) x = w->in + at;
-      else for (int64_t f = 0; f < n; f++) line[f] = w->in[at + f / w->multiplier];
-      if (j->math == INTERP_MATH_F32) multiply_add_f32(n, acc, x, k);
-      else multiply_add_f64(n, acc, x, k);
+      if (!locate(j, o, index, &at))
+        memset(line, 0, sizeof *line * (size_t)n);
+      else if (w->multiplier == 1)
+        x = w->in + at;
+      else
+        for (int64_t f = 0; f < n; f++) line[f] = w->in[at + f / w->multiplier];
+      if (j->math == INTERP_MATH_F32)
+        multiply_add_f32(n, acc, x, k);
+      else
+        multiply_add_f64(n, acc, x, k);
       for (int s = j->n_spatial - 1; s >= 0 && ++index[s] == j->kernel_size[s]; s--) index[s] = 0;
     }
     interp_cvt_run(&j->out_cvt, n, acc, line);
@@ -248,8 +259,12 @@ static lemnos_status thread_blocks(interp_call *c, size_t bytes, char ***out) {
 static lemnos_status conv(interp_call *c, const interp_array *in, const interp_array *kernel, interp_array *out,
                           const hlo_window_dim *w) {
   const hlo_attrs_convolution *a = HLO_ATTRS(c->in->src, convolution);
-  conv_job j = {.d = &a->dnums, .w = w, .n_spatial = a->dnums.input_spatial.n, .in = in->data,
-                .kernel = kernel->data, .out = out->data};
+  conv_job j = {.d = &a->dnums,
+                .w = w,
+                .n_spatial = a->dnums.input_spatial.n,
+                .in = in->data,
+                .kernel = kernel->data,
+                .out = out->data};
   j.in_bytes = hlo_dtype_bytes(in->dtype);
   j.kernel_bytes = hlo_dtype_bytes(kernel->dtype);
   j.out_bytes = hlo_dtype_bytes(out->dtype);
@@ -296,14 +311,15 @@ static lemnos_status conv(interp_call *c, const interp_array *in, const interp_a
     j.in_batch0 = a->batch_group_count > 1 ? g * (in->dims[a->dnums.input_batch] / groups) : 0;
     j.out_feature0 = g * j.m;
     interp_parallel(c->cx, panels, INTERP_GRAIN / (j.k * INTERP_MR + 1) + 1, pack_kernel, &j);
-    interp_parallel(c->cx, (j.n + INTERP_NR - 1) / INTERP_NR, 2 * INTERP_GRAIN / ((j.k + 1) * (j.m + 8) * INTERP_NR) + 1,
-                    multiply, &j);
+    interp_parallel(c->cx, (j.n + INTERP_NR - 1) / INTERP_NR,
+                    2 * INTERP_GRAIN / ((j.k + 1) * (j.m + 8) * INTERP_NR) + 1, multiply, &j);
   }
   return LEMNOS_SUCCESS;
 }
 
 static lemnos_status run_convolution(interp_call *c) {
-  return conv(c, interp_arg(c, 0), interp_arg(c, 1), interp_result(c, 0), HLO_ATTRS(c->in->src, convolution)->window.dims);
+  return conv(c, interp_arg(c, 0), interp_arg(c, 1), interp_result(c, 0),
+              HLO_ATTRS(c->in->src, convolution)->window.dims);
 }
 
 // As convolution, with the padding given by the third operand [spatial][2].
@@ -312,7 +328,8 @@ static lemnos_status run_dynamic_conv(interp_call *c) {
   hlo_window_dim w[INTERP_MAX_RANK];
   const interp_array *kernel = interp_arg(c, 1), *padding = interp_arg(c, 2);
   for (int s = 0; s < a->dnums.input_spatial.n; s++) {
-    w[s] = s < a->window.n ? a->window.dims[s] : (hlo_window_dim){.stride = 1, .base_dilation = 1, .window_dilation = 1};
+    w[s] =
+        s < a->window.n ? a->window.dims[s] : (hlo_window_dim){.stride = 1, .base_dilation = 1, .window_dilation = 1};
     w[s].size = kernel->dims[a->dnums.kernel_spatial.data[s]];
     w[s].pad_low = interp_index_get(padding, 2 * s);
     w[s].pad_high = interp_index_get(padding, 2 * s + 1);

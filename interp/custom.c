@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Custom calls: first what the embedder registered for this run, then the built-in targets; others are refused by name when
-// they are reached.
+// Custom calls: first what the embedder registered for this run, then the built-in targets; others are refused by name
+// when they are reached.
 #include "interp/interp_internal.h"
 
 static lemnos_status run_identity(interp_call *c) {
@@ -15,11 +15,14 @@ static lemnos_status compile_identity(interp_compiler *c, interp_insn *in) {
   return LEMNOS_SUCCESS;
 }
 
-static lemnos_status run_nothing(interp_call *c) { return LEMNOS_SUCCESS; }
+static lemnos_status run_nothing(interp_call *c) {
+  return LEMNOS_SUCCESS;
+}
 
 // shape_assertion(pred, values...): fails unless the predicate holds; {k} in the message stands for a value.
 static lemnos_status compile_shape_assertion(interp_compiler *c, interp_insn *in) {
-  bool ok = in->n_args >= 1 && in->arg_types[0].dtype == HLO_PRED && in->arg_types[0].is_static && in->arg_types[0].n == 1;
+  bool ok =
+      in->n_args >= 1 && in->arg_types[0].dtype == HLO_PRED && in->arg_types[0].is_static && in->arg_types[0].n == 1;
   for (int k = 1; ok && k < in->n_args; k++)
     ok = hlo_dtype_is_integer(in->arg_types[k].dtype) && in->arg_types[k].is_static && in->arg_types[k].n == 1;
   return ok && in->n_results == 0 ? LEMNOS_SUCCESS : interp_refuse(in->src, "this form of shape_assertion");
@@ -34,7 +37,8 @@ static lemnos_status run_shape_assertion(interp_call *c) {
     if (!strv_eq(d->entries[k].name, STRV("error_message"))) continue;
     strv m = d->entries[k].value;
     for (size_t i = 0; i < m.len; i++) {
-      if (m.data[i] == '{' && i + 2 < m.len && m.data[i + 2] == '}' && m.data[i + 1] - '0' + 1 < c->in->n_args && m.data[i + 1] >= '0') {
+      if (m.data[i] == '{' && i + 2 < m.len && m.data[i + 2] == '}' && m.data[i + 1] - '0' + 1 < c->in->n_args &&
+          m.data[i + 1] >= '0') {
         strbuf_printf(&text, "%lld", (long long)interp_index_get(interp_arg(c, m.data[i + 1] - '0' + 1), 0));
         i += 2;
       } else {
@@ -42,12 +46,14 @@ static lemnos_status run_shape_assertion(interp_call *c) {
       }
     }
   }
-  lemnos_status s = interp_error(c, LEMNOS_INVALID_ARGUMENT, "shape assertion failed: %s", text.len ? text.data : "no message");
+  lemnos_status s =
+      interp_error(c, LEMNOS_INVALID_ARGUMENT, "shape assertion failed: %s", text.len ? text.data : "no message");
   strbuf_deinit(&text);
   return s;
 }
 
-// ApproxTopK(x.., init..) -> (x..): the exact answer. Only for one key and one index operand, comparator GT or LT on the key.
+// ApproxTopK(x.., init..) -> (x..): the exact answer. Only for one key and one index operand, comparator GT or LT on
+// the key.
 static lemnos_status run_approx_top_k(interp_call *c) {
   const interp_array *x = interp_arg(c, 0);
   interp_array *out = interp_result(c, 0);
@@ -97,18 +103,23 @@ static lemnos_status compile_approx_top_k(interp_compiler *c, interp_insn *in) {
   interp_region *r;
   const hlo_instr *i = in->src;
   int n = in->n_results;
-  bool ok = i->n_called == 1 && in->n_args == 2 * n && n >= 1 && n <= 8 && in->arg_types[0].rank > 0 && !(in->flags & INTERP_DYNAMIC) &&
-            i->called[0]->n_params == 2 * n && i->called[0]->root->shape->dtype == HLO_PRED;
+  bool ok = i->n_called == 1 && in->n_args == 2 * n && n >= 1 && n <= 8 && in->arg_types[0].rank > 0 &&
+            !(in->flags & INTERP_DYNAMIC) && i->called[0]->n_params == 2 * n &&
+            i->called[0]->root->shape->dtype == HLO_PRED;
   int shrunk = 0;
   for (int d = 0; ok && d < in->arg_types[0].rank; d++) {
-    int64_t from = in->arg_types[0].dims[d], to = in->result_types[0].rank == in->arg_types[0].rank ? in->result_types[0].dims[d] : -1;
+    int64_t from = in->arg_types[0].dims[d],
+            to = in->result_types[0].rank == in->arg_types[0].rank ? in->result_types[0].dims[d] : -1;
     ok = from >= 0 && to >= 0 && to <= from;
     shrunk += from != to;
   }
   for (int k = 0; ok && k < n; k++) {
     hlo_dtype t = in->arg_types[k].dtype;
-    ok = interp_same_type(&in->arg_types[k], &(interp_type){.dtype = t, .rank = in->arg_types[0].rank, .dims = in->arg_types[0].dims}) &&
-         interp_same_type(&in->result_types[k], &(interp_type){.dtype = t, .rank = in->result_types[0].rank, .dims = in->result_types[0].dims});
+    ok = interp_same_type(&in->arg_types[k],
+                          &(interp_type){.dtype = t, .rank = in->arg_types[0].rank, .dims = in->arg_types[0].dims}) &&
+         interp_same_type(
+             &in->result_types[k],
+             &(interp_type){.dtype = t, .rank = in->result_types[0].rank, .dims = in->result_types[0].dims});
     for (int p = 2 * k; ok && p < 2 * k + 2; p++)
       ok = i->called[0]->params[p]->shape->dtype == t && i->called[0]->params[p]->shape->rank == 0;
   }

@@ -2,7 +2,8 @@
 // dot_general and its relatives: operands are brought to [batch][m][k] and [batch][n][k], converted to the type that
 // products are summed in (f64 for floats, pairs of f64 for complex, 64-bit wrapping integers), packed into panels of
 // MR rows and NR columns, and multiplied tile by tile. Every output element is one sum in ascending order of k, so the
-// result does not depend on tiling or threads. Contracting dimensions run in the order the attribute lists them, the first slowest.
+// result does not depend on tiling or threads. Contracting dimensions run in the order the attribute lists them, the
+// first slowest.
 #include "interp/interp_internal.h"
 
 interp_math interp_math_for(hlo_dtype lhs, hlo_dtype result, int64_t terms) {
@@ -17,10 +18,13 @@ interp_math interp_math_for(hlo_dtype lhs, hlo_dtype result, int64_t terms) {
 hlo_dtype interp_math_dtype(interp_math m) {
   switch (m) {
     case INTERP_MATH_C128:
-    case INTERP_MATH_C64: return HLO_C128;
+    case INTERP_MATH_C64:
+      return HLO_C128;
     case INTERP_MATH_F64:
-    case INTERP_MATH_F32: return HLO_F64;
-    case INTERP_MATH_INT: break;
+    case INTERP_MATH_F32:
+      return HLO_F64;
+    case INTERP_MATH_INT:
+      break;
   }
   return HLO_S64;
 }
@@ -41,7 +45,8 @@ INTERP_CLONES static void tile_f64(int64_t k, const double *restrict a, const do
   memcpy(c, all, sizeof all);
 }
 
-INTERP_CLONES static void tile_int(int64_t k, const uint64_t *restrict a, const uint64_t *restrict b, uint64_t *restrict c) {
+INTERP_CLONES static void tile_int(int64_t k, const uint64_t *restrict a, const uint64_t *restrict b,
+                                   uint64_t *restrict c) {
   for (int64_t p = 0; p < k; p++, a += INTERP_MR, b += INTERP_NR)
     for (int i = 0; i < INTERP_MR; i++)
       for (int j = 0; j < INTERP_NR; j++) c[i * INTERP_NR + j] += a[i] * b[j];
@@ -61,7 +66,8 @@ static void tile_c128(int64_t k, const double *a, const double *b, double *c) {
 static void tile_f32(int64_t k, const double *a, const double *b, double *c) {
   for (int64_t p = 0; p < k; p++, a += INTERP_MR, b += INTERP_NR)
     for (int i = 0; i < INTERP_MR; i++)
-      for (int j = 0; j < INTERP_NR; j++) c[i * INTERP_NR + j] = (float)(c[i * INTERP_NR + j] + (double)(float)(a[i] * b[j]));
+      for (int j = 0; j < INTERP_NR; j++)
+        c[i * INTERP_NR + j] = (float)(c[i * INTERP_NR + j] + (double)(float)(a[i] * b[j]));
 }
 
 static void tile_c64(int64_t k, const double *a, const double *b, double *c) {
@@ -79,15 +85,26 @@ static void tile_c64(int64_t k, const double *a, const double *b, double *c) {
 void interp_dot_tile(interp_math m, int64_t k, const void *a, const void *b, void *c) {
   memset(c, 0, (size_t)(INTERP_MR * INTERP_NR * interp_math_bytes(m)));
   switch (m) {
-    case INTERP_MATH_F64: tile_f64(k, a, b, c); break;
-    case INTERP_MATH_C128: tile_c128(k, a, b, c); break;
-    case INTERP_MATH_F32: tile_f32(k, a, b, c); break;
-    case INTERP_MATH_C64: tile_c64(k, a, b, c); break;
-    case INTERP_MATH_INT: tile_int(k, a, b, c); break;
+    case INTERP_MATH_F64:
+      tile_f64(k, a, b, c);
+      break;
+    case INTERP_MATH_C128:
+      tile_c128(k, a, b, c);
+      break;
+    case INTERP_MATH_F32:
+      tile_f32(k, a, b, c);
+      break;
+    case INTERP_MATH_C64:
+      tile_c64(k, a, b, c);
+      break;
+    case INTERP_MATH_INT:
+      tile_int(k, a, b, c);
+      break;
   }
 }
 
-// --- canonical operands -------------------------------------------------------------------------------------------------------
+// --- canonical operands
+// -------------------------------------------------------------------------------------------------------
 
 typedef struct dims_set {
   int n;
@@ -129,8 +146,10 @@ static bool dims_even(const dims_set *s, int64_t *stride) {
   *stride = 1;
   for (int k = s->n - 1; k >= 0; k--) {
     if (s->size[k] == 1) continue;
-    if (want < 0) *stride = s->stride[k];
-    else if (s->stride[k] != want) return false;
+    if (want < 0)
+      *stride = s->stride[k];
+    else if (s->stride[k] != want)
+      return false;
     want = s->stride[k] * s->size[k];
   }
   return true;
@@ -162,8 +181,8 @@ typedef struct dot_job {
   int out_bytes;
   int64_t b, m, n, k, m_begin, m_end;
   char *a_panels;
-  char **thread_b;   // per thread: panel of b
-  char **thread_tmp; // per thread: a row before and after conversion
+  char **thread_b;    // per thread: panel of b
+  char **thread_tmp;  // per thread: a row before and after conversion
 } dot_job;
 
 // Packs rows [first, first + count) of batch b, count <= w, as [k][w], the rest zero.
@@ -301,7 +320,8 @@ static lemnos_status run_dot_general(interp_call *c) {
   return dot(c, interp_arg(c, 0), interp_arg(c, 1), interp_result(c, 0), &HLO_ATTRS(c->in->src, dot_general)->dnums);
 }
 
-// --- einsum -----------------------------------------------------------------------------------------------------------------------
+// --- einsum
+// -----------------------------------------------------------------------------------------------------------------------
 
 // Letters only: "ab,bc->ac", "ab->ba". Repeated letters within one operand are refused.
 typedef struct einsum {
@@ -317,10 +337,14 @@ static bool einsum_parse(strv s, einsum *e) {
   for (size_t i = 0; i < s.len; i++) {
     char ch = s.data[i];
     if (ch == ' ') continue;
-    if (ch == ',' && part == 0) part = 1, len = 0;
-    else if (ch == '-' && i + 1 < s.len && s.data[i + 1] == '>' && part < 2) part = 2, len = 0, i++;
-    else if (((ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z')) && len < 31 && !strchr(parts[part], ch)) parts[part][len++] = ch;
-    else return false;
+    if (ch == ',' && part == 0)
+      part = 1, len = 0;
+    else if (ch == '-' && i + 1 < s.len && s.data[i + 1] == '>' && part < 2)
+      part = 2, len = 0, i++;
+    else if (((ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z')) && len < 31 && !strchr(parts[part], ch))
+      parts[part][len++] = ch;
+    else
+      return false;
   }
   return part == 2;
 }
@@ -373,7 +397,8 @@ static lemnos_status run_einsum(interp_call *c) {
   char letters[64] = {0};
   int n = 0;
   for (int k = 0; e->lhs[k]; k++)
-    if (strchr(e->rhs, e->lhs[k]) && strchr(e->out, e->lhs[k])) letters[n] = e->lhs[k], product.dims[n++] = lhs->dims[k];
+    if (strchr(e->rhs, e->lhs[k]) && strchr(e->out, e->lhs[k]))
+      letters[n] = e->lhs[k], product.dims[n++] = lhs->dims[k];
   for (int k = 0; e->lhs[k]; k++)
     if (!strchr(e->rhs, e->lhs[k])) letters[n] = e->lhs[k], product.dims[n++] = lhs->dims[k];
   for (int k = 0; e->rhs[k]; k++)
@@ -404,21 +429,27 @@ static lemnos_status compile_einsum(interp_compiler *c, interp_insn *in) {
     bool kept = strchr(e->out, e->lhs[k]) != NULL;
     if (!r && !kept) return interp_refuse(in->src, "an einsum letter in one operand only");
     if (!r) continue;
-    if (kept) lb[nb] = k, rb[nb++] = r - e->rhs;
-    else lc[nc] = k, rc[nc++] = r - e->rhs;
+    if (kept)
+      lb[nb] = k, rb[nb++] = r - e->rhs;
+    else
+      lc[nc] = k, rc[nc++] = r - e->rhs;
   }
   for (int k = 0; e->rhs[k]; k++)
-    if (!strchr(e->lhs, e->rhs[k]) && !strchr(e->out, e->rhs[k])) return interp_refuse(in->src, "an einsum letter in one operand only");
-  e->dnums = (hlo_dot_dnums){.lhs_batch = hlo_i64s_copy(c->a, lb, nb), .rhs_batch = hlo_i64s_copy(c->a, rb, nb),
-                             .lhs_contracting = hlo_i64s_copy(c->a, lc, nc), .rhs_contracting = hlo_i64s_copy(c->a, rc, nc)};
+    if (!strchr(e->lhs, e->rhs[k]) && !strchr(e->out, e->rhs[k]))
+      return interp_refuse(in->src, "an einsum letter in one operand only");
+  e->dnums = (hlo_dot_dnums){.lhs_batch = hlo_i64s_copy(c->a, lb, nb),
+                             .rhs_batch = hlo_i64s_copy(c->a, rb, nb),
+                             .lhs_contracting = hlo_i64s_copy(c->a, lc, nc),
+                             .rhs_contracting = hlo_i64s_copy(c->a, rc, nc)};
   in->fn = run_einsum;
   return LEMNOS_SUCCESS;
 }
 
-// --- ragged dot -------------------------------------------------------------------------------------------------------------------
+// --- ragged dot
+// -------------------------------------------------------------------------------------------------------------------
 
-// lhs [m,..,k], rhs [g,k,n], group sizes [g]: rows of lhs are split into consecutive groups, each multiplied with its own
-// rhs. Other forms: ragged.c.
+// lhs [m,..,k], rhs [g,k,n], group sizes [g]: rows of lhs are split into consecutive groups, each multiplied with its
+// own rhs. Other forms: ragged.c.
 static lemnos_status run_ragged_dot(interp_call *c) {
   const hlo_attrs_ragged_dot *a = HLO_ATTRS(c->in->src, ragged_dot);
   const interp_array *lhs = interp_arg(c, 0), *rhs = interp_arg(c, 1), *sizes = interp_arg(c, 2);
@@ -426,7 +457,8 @@ static lemnos_status run_ragged_dot(interp_call *c) {
   int64_t group_dim = a->rhs_group_dimensions.data[0], start = 0;
   int64_t rc[INTERP_MAX_RANK], box_start[INTERP_MAX_RANK] = {0}, box[INTERP_MAX_RANK];
   memset(out->data, 0, (size_t)interp_bytes(out));
-  int64_t row = out->dims[0] ? interp_bytes(out) / out->dims[0] : 0, lhs_row = lhs->dims[0] ? interp_bytes(lhs) / lhs->dims[0] : 0;
+  int64_t row = out->dims[0] ? interp_bytes(out) / out->dims[0] : 0,
+          lhs_row = lhs->dims[0] ? interp_bytes(lhs) / lhs->dims[0] : 0;
   for (int k = 0; k < a->dnums.rhs_contracting.n; k++) {
     int64_t d = a->dnums.rhs_contracting.data[k];
     rc[k] = d > group_dim ? d - 1 : d;
@@ -448,7 +480,8 @@ static lemnos_status run_ragged_dot(interp_call *c) {
     l.data = (char *)lhs->data + start * lhs_row;
     o.data = (char *)out->data + start * row;
     l.dims[0] = o.dims[0] = n;
-    hlo_dot_dnums d = {.lhs_contracting = a->dnums.lhs_contracting, .rhs_contracting = {rc, a->dnums.rhs_contracting.n}};
+    hlo_dot_dnums d = {.lhs_contracting = a->dnums.lhs_contracting,
+                       .rhs_contracting = {rc, a->dnums.rhs_contracting.n}};
     LEMNOS_TRY(dot(c, &l, &part, &o, &d));
     start += n;
   }
@@ -457,9 +490,12 @@ static lemnos_status run_ragged_dot(interp_call *c) {
 
 lemnos_status interp_compile_dot(interp_compiler *c, interp_insn *in) {
   switch (in->src->op) {
-    case HLO_OP_DOT_GENERAL: in->fn = run_dot_general; return LEMNOS_SUCCESS;
+    case HLO_OP_DOT_GENERAL:
+      in->fn = run_dot_general;
+      return LEMNOS_SUCCESS;
     case HLO_OP_EINSUM:
-    case HLO_OP_UNARY_EINSUM: return compile_einsum(c, in);
+    case HLO_OP_UNARY_EINSUM:
+      return compile_einsum(c, in);
     case HLO_OP_RAGGED_DOT: {
       const hlo_attrs_ragged_dot *a = HLO_ATTRS(in->src, ragged_dot);
       bool simple = !a->dnums.lhs_batch.n && a->lhs_ragged_dimensions.data[0] == 0 && a->rhs_group_dimensions.n == 1 &&
@@ -468,6 +504,7 @@ lemnos_status interp_compile_dot(interp_compiler *c, interp_insn *in) {
       in->fn = simple ? run_ragged_dot : interp_run_ragged_dot;
       return LEMNOS_SUCCESS;
     }
-    default: return interp_refuse(in->src, "operation is not supported");
+    default:
+      return interp_refuse(in->src, "operation is not supported");
   }
 }

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dynamic shapes: the concrete dims of results at run time, for every operation, and the dynamic_* operations, which read
-// them from operands. A declared static dimension is checked against what the operands say.
+// Dynamic shapes: the concrete dims of results at run time, for every operation, and the dynamic_* operations, which
+// read them from operands. A declared static dimension is checked against what the operands say.
 #include "interp/interp_internal.h"
 
-static int64_t ceil_div(int64_t a, int64_t b) { return a <= 0 ? 0 : (a + b - 1) / b; }
+static int64_t ceil_div(int64_t a, int64_t b) {
+  return a <= 0 ? 0 : (a + b - 1) / b;
+}
 
-static int64_t dilated(int64_t n, int64_t d) { return n == 0 ? 0 : (n - 1) * d + 1; }
+static int64_t dilated(int64_t n, int64_t d) {
+  return n == 0 ? 0 : (n - 1) * d + 1;
+}
 
 static int64_t window_out(int64_t size, const hlo_window_dim *w) {
-  int64_t padded = dilated(size, w->base_dilation) + w->pad_low + w->pad_high, window = dilated(w->size, w->window_dilation);
+  int64_t padded = dilated(size, w->base_dilation) + w->pad_low + w->pad_high,
+          window = dilated(w->size, w->window_dilation);
   return padded < window || padded == 0 ? 0 : (padded - window) / w->stride + 1;
 }
 
@@ -31,7 +36,8 @@ static void infer_conv(const interp_call *c, interp_array *out) {
   out->dims[d->output_batch] = in->dims[d->input_batch] / (a->batch_group_count > 1 ? a->batch_group_count : 1);
   out->dims[d->output_feature] = kernel->dims[d->kernel_output_feature];
   for (int s = 0; s < d->input_spatial.n; s++) {
-    hlo_window_dim w = s < a->window.n ? a->window.dims[s] : (hlo_window_dim){.stride = 1, .base_dilation = 1, .window_dilation = 1};
+    hlo_window_dim w =
+        s < a->window.n ? a->window.dims[s] : (hlo_window_dim){.stride = 1, .base_dilation = 1, .window_dilation = 1};
     w.size = kernel->dims[d->kernel_spatial.data[s]];
     if (c->in->src->op == HLO_OP_DYNAMIC_CONV) {
       w.pad_low = interp_index_get(interp_arg(c, 2), 2 * s);
@@ -47,9 +53,11 @@ static void infer_dot(const interp_call *c, interp_array *out) {
   out->rank = 0;
   for (int k = 0; k < d->lhs_batch.n; k++) out->dims[out->rank++] = l->dims[d->lhs_batch.data[k]];
   for (int k = 0; k < l->rank; k++)
-    if (!hlo_i64s_contains(d->lhs_batch, k) && !hlo_i64s_contains(d->lhs_contracting, k)) out->dims[out->rank++] = l->dims[k];
+    if (!hlo_i64s_contains(d->lhs_batch, k) && !hlo_i64s_contains(d->lhs_contracting, k))
+      out->dims[out->rank++] = l->dims[k];
   for (int k = 0; k < r->rank; k++)
-    if (!hlo_i64s_contains(d->rhs_batch, k) && !hlo_i64s_contains(d->rhs_contracting, k)) out->dims[out->rank++] = r->dims[k];
+    if (!hlo_i64s_contains(d->rhs_batch, k) && !hlo_i64s_contains(d->rhs_contracting, k))
+      out->dims[out->rank++] = r->dims[k];
 }
 
 static void infer_gather(const interp_call *c, const hlo_gather_dnums *d, const int64_t *sizes, interp_array *out) {
@@ -59,7 +67,8 @@ static void infer_gather(const interp_call *c, const hlo_gather_dnums *d, const 
   for (int k = 0; k < index->rank; k++)
     if (k != d->index_vector_dim) batch[nb++] = index->dims[k];
   for (int k = 0; k < in->rank; k++)
-    if (!hlo_i64s_contains(d->collapsed_slice_dims, k) && !hlo_i64s_contains(d->operand_batching_dims, k)) offset[no++] = sizes[k];
+    if (!hlo_i64s_contains(d->collapsed_slice_dims, k) && !hlo_i64s_contains(d->operand_batching_dims, k))
+      offset[no++] = sizes[k];
   out->rank = nb + no;
   nb = no = 0;
   for (int k = 0; k < out->rank; k++) out->dims[k] = hlo_i64s_contains(d->offset_dims, k) ? offset[no++] : batch[nb++];
@@ -77,9 +86,12 @@ static lemnos_status infer_reshape(interp_call *c, interp_array *out) {
   out->rank = t->rank;
   for (int d = 0; d < t->rank; d++) {
     out->dims[d] = t->dims[d];
-    if (t->dims[d] >= 0) known *= t->dims[d];
-    else if (open < 0) open = d;
-    else return interp_error(c, LEMNOS_UNIMPLEMENTED, "reshape to more than one unknown dimension");
+    if (t->dims[d] >= 0)
+      known *= t->dims[d];
+    else if (open < 0)
+      open = d;
+    else
+      return interp_error(c, LEMNOS_UNIMPLEMENTED, "reshape to more than one unknown dimension");
   }
   if (open >= 0) out->dims[open] = known ? n / known : 0;
   return LEMNOS_SUCCESS;
@@ -97,10 +109,13 @@ static lemnos_status infer_op(interp_call *c, int k, interp_array *out) {
   if (!a) return interp_error(c, LEMNOS_UNIMPLEMENTED, "result of unknown size");
   switch (i->op) {
     case HLO_OP_DYNAMIC_BROADCAST_IN_DIM:
-    case HLO_OP_DYNAMIC_RESHAPE: return dims_from_operand(out, interp_arg(c, 1)), LEMNOS_SUCCESS;
-    case HLO_OP_DYNAMIC_IOTA: return dims_from_operand(out, a), LEMNOS_SUCCESS;
+    case HLO_OP_DYNAMIC_RESHAPE:
+      return dims_from_operand(out, interp_arg(c, 1)), LEMNOS_SUCCESS;
+    case HLO_OP_DYNAMIC_IOTA:
+      return dims_from_operand(out, a), LEMNOS_SUCCESS;
     case HLO_OP_DYNAMIC_CONV:
-    case HLO_OP_CONVOLUTION: return infer_conv(c, out), LEMNOS_SUCCESS;
+    case HLO_OP_CONVOLUTION:
+      return infer_conv(c, out), LEMNOS_SUCCESS;
     case HLO_OP_DYNAMIC_GATHER: {
       int64_t sizes[INTERP_MAX_RANK];
       gather_sizes(c, sizes);
@@ -111,8 +126,8 @@ static lemnos_status infer_op(interp_call *c, int k, interp_array *out) {
     case HLO_OP_DYNAMIC_PAD:
       out->rank = a->rank;
       for (int d = 0; d < a->rank; d++)
-        out->dims[d] = dilated(a->dims[d], interp_index_get(interp_arg(c, 4), d) + 1) + interp_index_get(interp_arg(c, 2), d) +
-                       interp_index_get(interp_arg(c, 3), d);
+        out->dims[d] = dilated(a->dims[d], interp_index_get(interp_arg(c, 4), d) + 1) +
+                       interp_index_get(interp_arg(c, 2), d) + interp_index_get(interp_arg(c, 3), d);
       return LEMNOS_SUCCESS;
     case HLO_OP_PAD:
       out->rank = a->rank;
@@ -134,7 +149,8 @@ static lemnos_status infer_op(interp_call *c, int k, interp_array *out) {
       out->dims[HLO_ATTRS(i, dimension)->dimension] = interp_index_get(interp_arg(c, 1), 0);
       return LEMNOS_SUCCESS;
     case HLO_OP_RESHAPE:
-    case HLO_OP_BITCAST: return infer_reshape(c, out);
+    case HLO_OP_BITCAST:
+      return infer_reshape(c, out);
     case HLO_OP_TRANSPOSE:
       out->rank = a->rank;
       for (int d = 0; d < a->rank; d++) out->dims[d] = a->dims[HLO_ATTRS(i, transpose)->permutation.data[d]];
@@ -164,9 +180,11 @@ static lemnos_status infer_op(interp_call *c, int k, interp_array *out) {
     }
     case HLO_OP_REDUCE_WINDOW:
       out->rank = a->rank;
-      for (int d = 0; d < a->rank; d++) out->dims[d] = window_out(a->dims[d], &HLO_ATTRS(i, reduce_window)->window.dims[d]);
+      for (int d = 0; d < a->rank; d++)
+        out->dims[d] = window_out(a->dims[d], &HLO_ATTRS(i, reduce_window)->window.dims[d]);
       return LEMNOS_SUCCESS;
-    case HLO_OP_DOT_GENERAL: return infer_dot(c, out), LEMNOS_SUCCESS;
+    case HLO_OP_DOT_GENERAL:
+      return infer_dot(c, out), LEMNOS_SUCCESS;
     case HLO_OP_TOP_K:
       set_dims(out, a->rank, a->dims);
       out->dims[a->rank - 1] = HLO_ATTRS(i, top_k)->k;
@@ -178,9 +196,11 @@ static lemnos_status infer_op(interp_call *c, int k, interp_array *out) {
       if (ib < ob) out->rank--;
       return LEMNOS_SUCCESS;
     }
-    case HLO_OP_RNG: return dims_from_operand(out, interp_arg(c, 2)), LEMNOS_SUCCESS;
+    case HLO_OP_RNG:
+      return dims_from_operand(out, interp_arg(c, 2)), LEMNOS_SUCCESS;
     case HLO_OP_SORT:
-    case HLO_OP_SCATTER: return set_dims(out, interp_arg(c, k)->rank, interp_arg(c, k)->dims), LEMNOS_SUCCESS;
+    case HLO_OP_SCATTER:
+      return set_dims(out, interp_arg(c, k)->rank, interp_arg(c, k)->dims), LEMNOS_SUCCESS;
     case HLO_OP_DYNAMIC_UPDATE_SLICE:
     case HLO_OP_REVERSE:
     case HLO_OP_MAP:
@@ -188,9 +208,12 @@ static lemnos_status infer_op(interp_call *c, int k, interp_array *out) {
     case HLO_OP_CHOLESKY:
     case HLO_OP_BATCH_NORM_INFERENCE:
     case HLO_OP_UNIFORM_QUANTIZE:
-    case HLO_OP_UNIFORM_DEQUANTIZE: return set_dims(out, a->rank, a->dims), LEMNOS_SUCCESS;
-    case HLO_OP_TRIANGULAR_SOLVE: return set_dims(out, interp_arg(c, 1)->rank, interp_arg(c, 1)->dims), LEMNOS_SUCCESS;
-    default: break;
+    case HLO_OP_UNIFORM_DEQUANTIZE:
+      return set_dims(out, a->rank, a->dims), LEMNOS_SUCCESS;
+    case HLO_OP_TRIANGULAR_SOLVE:
+      return set_dims(out, interp_arg(c, 1)->rank, interp_arg(c, 1)->dims), LEMNOS_SUCCESS;
+    default:
+      break;
   }
   if (t->is_static) return set_dims(out, t->rank, t->dims), LEMNOS_SUCCESS;
   return interp_error(c, LEMNOS_UNIMPLEMENTED, "result of unknown size");
@@ -206,16 +229,18 @@ lemnos_status interp_infer_dims(interp_call *c) {
       continue;
     }
     LEMNOS_TRY(infer_op(c, k, out));
-    if (out->rank != t->rank) return interp_error(c, LEMNOS_INVALID_ARGUMENT, "result of rank %d, expected %d", out->rank, t->rank);
+    if (out->rank != t->rank)
+      return interp_error(c, LEMNOS_INVALID_ARGUMENT, "result of rank %d, expected %d", out->rank, t->rank);
     for (int d = 0; d < t->rank; d++)
       if (out->dims[d] < 0 || (t->dims[d] >= 0 && t->dims[d] != out->dims[d]))
-        return interp_error(c, LEMNOS_INVALID_ARGUMENT, "dimension %d of the result is %lld at run time, expected %lld", d,
-                            (long long)out->dims[d], (long long)(t->dims[d] >= 0 ? t->dims[d] : 0));
+        return interp_error(c, LEMNOS_INVALID_ARGUMENT, "dimension %d of the result is %lld at run time, expected %lld",
+                            d, (long long)out->dims[d], (long long)(t->dims[d] >= 0 ? t->dims[d] : 0));
   }
   return LEMNOS_SUCCESS;
 }
 
-// --- operations -------------------------------------------------------------------------------------------------------------
+// --- operations
+// -------------------------------------------------------------------------------------------------------------
 
 static lemnos_status run_get_dimension_size(interp_call *c) {
   interp_array *out = interp_result(c, 0);
@@ -226,10 +251,11 @@ static lemnos_status run_get_dimension_size(interp_call *c) {
 static lemnos_status run_set_dimension_size(interp_call *c) {
   const interp_array *in = interp_arg(c, 0);
   interp_array *out = interp_result(c, 0);
-  int64_t start[INTERP_MAX_RANK] = {0}, d = HLO_ATTRS(c->in->src, dimension)->dimension, size = interp_index_get(interp_arg(c, 1), 0);
+  int64_t start[INTERP_MAX_RANK] = {0}, d = HLO_ATTRS(c->in->src, dimension)->dimension,
+          size = interp_index_get(interp_arg(c, 1), 0);
   if (size < 0 || size > in->dims[d])
-    return interp_error(c, LEMNOS_INVALID_ARGUMENT, "size %lld of dimension %lld is not within [0, %lld]", (long long)size,
-                        (long long)d, (long long)in->dims[d]);
+    return interp_error(c, LEMNOS_INVALID_ARGUMENT, "size %lld of dimension %lld is not within [0, %lld]",
+                        (long long)size, (long long)d, (long long)in->dims[d]);
   interp_copy_box(c->cx, in, start, out->dims, out->data);
   return LEMNOS_SUCCESS;
 }
@@ -270,21 +296,35 @@ static lemnos_status run_real_dynamic_slice(interp_call *c) {
 
 lemnos_status interp_compile_dynamic(interp_compiler *c, interp_insn *in) {
   switch (in->src->op) {
-    case HLO_OP_GET_DIMENSION_SIZE: in->fn = run_get_dimension_size; break;
+    case HLO_OP_GET_DIMENSION_SIZE:
+      in->fn = run_get_dimension_size;
+      break;
     case HLO_OP_SET_DIMENSION_SIZE:
       in->fn = run_set_dimension_size;
       break;
-    case HLO_OP_DYNAMIC_BROADCAST_IN_DIM: in->fn = run_dynamic_broadcast; break;
-    case HLO_OP_DYNAMIC_CONV: return interp_compile_conv(c, in);
-    case HLO_OP_DYNAMIC_GATHER: in->fn = run_dynamic_gather; break;
-    case HLO_OP_DYNAMIC_IOTA: in->fn = run_dynamic_iota; break;
-    case HLO_OP_DYNAMIC_PAD: in->fn = run_dynamic_pad; break;
+    case HLO_OP_DYNAMIC_BROADCAST_IN_DIM:
+      in->fn = run_dynamic_broadcast;
+      break;
+    case HLO_OP_DYNAMIC_CONV:
+      return interp_compile_conv(c, in);
+    case HLO_OP_DYNAMIC_GATHER:
+      in->fn = run_dynamic_gather;
+      break;
+    case HLO_OP_DYNAMIC_IOTA:
+      in->fn = run_dynamic_iota;
+      break;
+    case HLO_OP_DYNAMIC_PAD:
+      in->fn = run_dynamic_pad;
+      break;
     case HLO_OP_DYNAMIC_RESHAPE:
       in->fn = interp_alias_reshape;
       in->flags |= INTERP_SELF_ALLOC;
       break;
-    case HLO_OP_REAL_DYNAMIC_SLICE: in->fn = run_real_dynamic_slice; break;
-    default: return interp_refuse(in->src, "operation is not supported");
+    case HLO_OP_REAL_DYNAMIC_SLICE:
+      in->fn = run_real_dynamic_slice;
+      break;
+    default:
+      return interp_refuse(in->src, "operation is not supported");
   }
   return LEMNOS_SUCCESS;
 }

@@ -43,8 +43,9 @@ static lemnos_status run(interp_call *c) {
     j.in[k] = a->data;
     int64_t count = interp_count(a);
     if (count == n) continue;
-    if (count != 1) return interp_error(c, LEMNOS_INVALID_ARGUMENT, "operand %d has %lld elements, expected %lld", k,
-                                        (long long)count, (long long)n);
+    if (count != 1)
+      return interp_error(c, LEMNOS_INVALID_ARGUMENT, "operand %d has %lld elements, expected %lld", k,
+                          (long long)count, (long long)n);
     size_t bytes = (size_t)e->bytes[k] * INTERP_BLOCK;
     char *block = interp_scratch(c->cx, bytes);
     if (!block) return interp_scratch_failed(c, bytes);

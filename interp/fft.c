@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// fft: all four types, any length, computed in f64 and rounded once. Lengths whose prime factors are at most 61 go through a
-// recursive mixed-radix transform (decimation in time); others through Bluestein's convolution with a power of two.
-// Twiddles are one table of n-th roots, each computed from its own angle.
+// fft: all four types, any length, computed in f64 and rounded once. Lengths whose prime factors are at most 61 go
+// through a recursive mixed-radix transform (decimation in time); others through Bluestein's convolution with a power
+// of two. Twiddles are one table of n-th roots, each computed from its own angle.
 #include <math.h>
 
 #include "interp/interp_internal.h"
@@ -9,12 +9,12 @@
 #define MAX_RADIX 61
 
 typedef struct plan {
-  int64_t n, m;          // m: Bluestein's power of two, 0 if not used
-  double *roots;         // exp(-2 pi i k / n)
-  double *chirp;         // exp(-pi i k^2 / n)
-  double *filter;        // transform of the conjugate chirp, length m
+  int64_t n, m;    // m: Bluestein's power of two, 0 if not used
+  double *roots;   // exp(-2 pi i k / n)
+  double *chirp;   // exp(-pi i k^2 / n)
+  double *filter;  // transform of the conjugate chirp, length m
   double *m_roots;
-  double *work;          // 2 * max(n, m) complex
+  double *work;  // 2 * max(n, m) complex
 } plan;
 
 static int64_t smallest_factor(int64_t n) {
@@ -40,11 +40,34 @@ static void fill_roots(double *r, int64_t n) {
     int64_t k8 = 8 * k, octant = k8 / n;
     double c, s;
     switch (octant) {
-      case 0: { double t = 2 * M_PI * (double)k / (double)n; c = cos(t), s = sin(t); break; }
-      case 1: case 2: { double t = 2 * M_PI * ((double)n / 4 - (double)k) / (double)n; c = sin(t), s = cos(t); break; }
-      case 3: case 4: { double t = 2 * M_PI * ((double)n / 2 - (double)k) / (double)n; c = -cos(t), s = sin(t); break; }
-      case 5: case 6: { double t = 2 * M_PI * (3 * (double)n / 4 - (double)k) / (double)n; c = -sin(t), s = -cos(t); break; }
-      default: { double t = 2 * M_PI * ((double)n - (double)k) / (double)n; c = cos(t), s = -sin(t); break; }
+      case 0: {
+        double t = 2 * M_PI * (double)k / (double)n;
+        c = cos(t), s = sin(t);
+        break;
+      }
+      case 1:
+      case 2: {
+        double t = 2 * M_PI * ((double)n / 4 - (double)k) / (double)n;
+        c = sin(t), s = cos(t);
+        break;
+      }
+      case 3:
+      case 4: {
+        double t = 2 * M_PI * ((double)n / 2 - (double)k) / (double)n;
+        c = -cos(t), s = sin(t);
+        break;
+      }
+      case 5:
+      case 6: {
+        double t = 2 * M_PI * (3 * (double)n / 4 - (double)k) / (double)n;
+        c = -sin(t), s = -cos(t);
+        break;
+      }
+      default: {
+        double t = 2 * M_PI * ((double)n - (double)k) / (double)n;
+        c = cos(t), s = -sin(t);
+        break;
+      }
     }
     r[2 * k] = c;
     r[2 * k + 1] = -s;
@@ -203,8 +226,7 @@ static lemnos_status run_fft(interp_call *c) {
   bool inverse = a->fft_type == HLO_FFT_TYPE_IFFT || a->fft_type == HLO_FFT_TYPE_IRFFT;
   bool irfft = a->fft_type == HLO_FFT_TYPE_IRFFT, rfft = a->fft_type == HLO_FFT_TYPE_RFFT;
   interp_cvt to, from;
-  if (!interp_cvt_init(&to, in->dtype, HLO_C128) ||
-      !interp_cvt_init(&from, irfft ? HLO_F64 : HLO_C128, out->dtype))
+  if (!interp_cvt_init(&to, in->dtype, HLO_C128) || !interp_cvt_init(&from, irfft ? HLO_F64 : HLO_C128, out->dtype))
     return interp_error(c, LEMNOS_UNIMPLEMENTED, "no conversion of this element type");
   double *x = interp_scratch(c->cx, (size_t)n_in * 16 + 16);
   if (!x) return interp_scratch_failed(c, (size_t)n_in * 16);

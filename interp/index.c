@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // dynamic_slice, dynamic_update_slice, gather, scatter, torch_index_select.
 //
-// Start indices are clamped so that slices stay inside; scatter drops the updates that fall outside, element by element,
-// and applies the rest in order of the update array. Index elements of unsigned type are unsigned. scatter and
+// Start indices are clamped so that slices stay inside; scatter drops the updates that fall outside, element by
+// element, and applies the rest in order of the update array. Index elements of unsigned type are unsigned. scatter and
 // dynamic_update_slice write into their operand when it dies here.
 #include "interp/interp_internal.h"
 
@@ -13,16 +13,20 @@ int64_t interp_index_get(const interp_array *a, int64_t i) {
   return a->dtype == HLO_U64 && x < 0 ? INT64_MAX : x;
 }
 
-static int64_t clamp(int64_t x, int64_t high) { return x < 0 ? 0 : x > high ? high : x; }
+static int64_t clamp(int64_t x, int64_t high) {
+  return x < 0 ? 0 : x > high ? high : x;
+}
 
-// --- dynamic slices ---------------------------------------------------------------------------------------------------------
+// --- dynamic slices
+// ---------------------------------------------------------------------------------------------------------
 
 static lemnos_status run_dynamic_slice(interp_call *c) {
   const interp_array *in = interp_arg(c, 0);
   interp_array *out = interp_result(c, 0);
   int64_t start[INTERP_MAX_RANK];
   for (int d = 0; d < in->rank; d++) {
-    if (out->dims[d] > in->dims[d]) return interp_error(c, LEMNOS_INVALID_ARGUMENT, "slice is larger than dimension %d", d);
+    if (out->dims[d] > in->dims[d])
+      return interp_error(c, LEMNOS_INVALID_ARGUMENT, "slice is larger than dimension %d", d);
     start[d] = clamp(interp_index_get(interp_arg(c, 1 + d), 0), in->dims[d] - out->dims[d]);
   }
   interp_copy_box(c->cx, in, start, out->dims, out->data);
@@ -38,7 +42,8 @@ static lemnos_status run_dynamic_update_slice(interp_call *c) {
   interp_strides(out, os);
   interp_strides(update, us);
   for (int d = 0; d < in->rank; d++) {
-    if (update->dims[d] > in->dims[d]) return interp_error(c, LEMNOS_INVALID_ARGUMENT, "update is larger than dimension %d", d);
+    if (update->dims[d] > in->dims[d])
+      return interp_error(c, LEMNOS_INVALID_ARGUMENT, "update is larger than dimension %d", d);
     at += clamp(interp_index_get(interp_arg(c, 2 + d), 0), in->dims[d] - update->dims[d]) * os[d];
   }
   interp_copy p;
@@ -47,7 +52,8 @@ static lemnos_status run_dynamic_update_slice(interp_call *c) {
   return LEMNOS_SUCCESS;
 }
 
-// --- gather -----------------------------------------------------------------------------------------------------------------
+// --- gather
+// -----------------------------------------------------------------------------------------------------------------
 
 // Iterates over an index space while keeping offsets in several arrays.
 typedef struct walker {
@@ -103,7 +109,8 @@ lemnos_status interp_gather_run(interp_call *c, const hlo_gather_dnums *d, const
   if (interp_count(out) == 0) return LEMNOS_SUCCESS;
   index_vectors v;
   index_vectors_init(&v, interp_arg(c, 1), d->index_vector_dim);
-  int64_t is[INTERP_MAX_RANK], os[INTERP_MAX_RANK], out_batch[INTERP_MAX_RANK], box[INTERP_MAX_RANK], bo[INTERP_MAX_RANK] = {0};
+  int64_t is[INTERP_MAX_RANK], os[INTERP_MAX_RANK], out_batch[INTERP_MAX_RANK], box[INTERP_MAX_RANK],
+      bo[INTERP_MAX_RANK] = {0};
   interp_strides(in, is);
   interp_strides(out, os);
   int n_batch = 0, n_offset = 0;
@@ -111,10 +118,12 @@ lemnos_status interp_gather_run(interp_call *c, const hlo_gather_dnums *d, const
     if (!hlo_i64s_contains(d->offset_dims, k)) out_batch[n_batch++] = os[k];
   for (int k = 0; k < in->rank; k++) {
     box[k] = slice_sizes[k];
-    if (slice_sizes[k] > in->dims[k]) return interp_error(c, LEMNOS_INVALID_ARGUMENT, "slice is larger than dimension %d", k);
+    if (slice_sizes[k] > in->dims[k])
+      return interp_error(c, LEMNOS_INVALID_ARGUMENT, "slice is larger than dimension %d", k);
     if (!hlo_i64s_contains(d->collapsed_slice_dims, k) && !hlo_i64s_contains(d->operand_batching_dims, k))
       bo[k] = os[d->offset_dims.data[n_offset++]];
-    else box[k] = 1;
+    else
+      box[k] = 1;
   }
   interp_copy p;
   interp_copy_plan(&p, hlo_dtype_bytes(in->dtype), in->rank, box, bo, is);
@@ -141,7 +150,8 @@ static lemnos_status run_torch_index_select(interp_call *c) {
   const hlo_attrs_torch_index_select *a = HLO_ATTRS(c->in->src, torch_index_select);
   const interp_array *in = interp_arg(c, 0), *index = interp_arg(c, 1);
   interp_array *out = interp_result(c, 0);
-  int64_t is[INTERP_MAX_RANK], outer = 1, inner = 1, batch = 1, picks = 1, dim = a->dim < 0 ? a->dim + in->rank : a->dim;
+  int64_t is[INTERP_MAX_RANK], outer = 1, inner = 1, batch = 1, picks = 1,
+                               dim = a->dim < 0 ? a->dim + in->rank : a->dim;
   int64_t batch_dims = a->batch_dims < 0 ? a->batch_dims + index->rank : a->batch_dims;
   interp_strides(in, is);
   for (int d = 0; d < dim; d++) outer *= in->dims[d];
@@ -153,17 +163,19 @@ static lemnos_status run_torch_index_select(interp_call *c) {
   for (int64_t o = 0; o < outer; o++)
     for (int64_t k = 0; k < picks; k++) {
       int64_t b = o / (outer / batch), x = clamp(interp_index_get(index, b * picks + k), in->dims[dim] - 1);
-      memcpy((char *)out->data + (size_t)(o * picks + k) * run, (char *)in->data + (size_t)(o * in->dims[dim] + x) * run, run);
+      memcpy((char *)out->data + (size_t)(o * picks + k) * run,
+             (char *)in->data + (size_t)(o * in->dims[dim] + x) * run, run);
     }
   return LEMNOS_SUCCESS;
 }
 
-// --- scatter ----------------------------------------------------------------------------------------------------------------
+// --- scatter
+// ----------------------------------------------------------------------------------------------------------------
 
 typedef struct scatter {
-  int n;                    // inputs
-  bool assign;              // body returns the update
-  hlo_eval_fn fn;           // body is one binary operation
+  int n;           // inputs
+  bool assign;     // body returns the update
+  hlo_eval_fn fn;  // body is one binary operation
   hlo_eval_param param;
   bool swapped;
   interp_region *region;
@@ -175,7 +187,7 @@ typedef struct scatter_state {
   char *in[MAX_OPERANDS];
   const char *updates[MAX_OPERANDS];
   int bytes[MAX_OPERANDS];
-  int64_t *to, *from;       // lanes collected
+  int64_t *to, *from;  // lanes collected
   int64_t n;
   char *x[MAX_OPERANDS], *u[MAX_OPERANDS];
   void *scratch;
@@ -208,7 +220,8 @@ static lemnos_status flush(scatter_state *t) {
     LEMNOS_TRY(interp_region_run(s->region, t->c->cx, t->scratch, n, in, (void *const *)t->x));
   }
   for (int k = 0; k < s->n; k++)
-    for (int64_t e = 0; e < n; e++) memcpy(t->in[k] + t->to[e] * t->bytes[k], t->x[k] + e * t->bytes[k], (size_t)t->bytes[k]);
+    for (int64_t e = 0; e < n; e++)
+      memcpy(t->in[k] + t->to[e] * t->bytes[k], t->x[k] + e * t->bytes[k], (size_t)t->bytes[k]);
   return LEMNOS_SUCCESS;
 }
 
@@ -249,7 +262,8 @@ static lemnos_status run_scatter(interp_call *c) {
   int64_t window_stride[INTERP_MAX_RANK], window_dim[INTERP_MAX_RANK];
   int at = 0;
   for (int k = 0; k < in->rank; k++)
-    if (!hlo_i64s_contains(d->inserted_window_dims, k) && !hlo_i64s_contains(d->input_batching_dims, k)) window_dim[at++] = k;
+    if (!hlo_i64s_contains(d->inserted_window_dims, k) && !hlo_i64s_contains(d->input_batching_dims, k))
+      window_dim[at++] = k;
   for (int k = 0; k < w.n; k++) {
     w.dims[k] = updates->dims[d->update_window_dims.data[k]];
     window_stride[k] = us[d->update_window_dims.data[k]];
@@ -265,8 +279,10 @@ static lemnos_status run_scatter(interp_call *c) {
     for (int k = 0; k < in->rank; k++) {
       bool window = false;
       for (int q = 0; q < w.n; q++) window = window || window_dim[q] == k;
-      if (!window && (start[k] < 0 || start[k] >= in->dims[k])) in_bounds = false;
-      else if (!window) base += start[k] * is[k];
+      if (!window && (start[k] < 0 || start[k] >= in->dims[k]))
+        in_bounds = false;
+      else if (!window)
+        base += start[k] * is[k];
     }
     if (!in_bounds) continue;
     do {
@@ -312,15 +328,23 @@ static lemnos_status compile_scatter(interp_compiler *c, interp_insn *in) {
 
 lemnos_status interp_compile_index(interp_compiler *c, interp_insn *in) {
   switch (in->src->op) {
-    case HLO_OP_DYNAMIC_SLICE: in->fn = run_dynamic_slice; break;
+    case HLO_OP_DYNAMIC_SLICE:
+      in->fn = run_dynamic_slice;
+      break;
     case HLO_OP_DYNAMIC_UPDATE_SLICE:
       in->fn = run_dynamic_update_slice;
       in->in_place[0] = 0;
       break;
-    case HLO_OP_GATHER: in->fn = run_gather; break;
-    case HLO_OP_SCATTER: return compile_scatter(c, in);
-    case HLO_OP_TORCH_INDEX_SELECT: in->fn = run_torch_index_select; break;
-    default: return interp_refuse(in->src, "operation is not supported");
+    case HLO_OP_GATHER:
+      in->fn = run_gather;
+      break;
+    case HLO_OP_SCATTER:
+      return compile_scatter(c, in);
+    case HLO_OP_TORCH_INDEX_SELECT:
+      in->fn = run_torch_index_select;
+      break;
+    default:
+      return interp_refuse(in->src, "operation is not supported");
   }
   return LEMNOS_SUCCESS;
 }

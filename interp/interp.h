@@ -3,10 +3,10 @@
 // every operation and type, the oracle for all devices, and the executor of host steps.
 //
 // It takes modules as imported (CHLO ops, calls, composites, dynamic shapes included), never needs the optimizer, and
-// shares nothing with the kernel path but hlo/. Numerics: hlo/eval.h and docs/numerics.md; dot and convolution of f32 and
-// narrower accumulate in f64 in ascending order of the contracted index, so results depend on nothing but the inputs. Sums
-// of at most 16 terms of f32 or c64, and folds of at most 16 terms, are rounded to the element type after every step, as
-// the specification's formulas read.
+// shares nothing with the kernel path but hlo/. Numerics: hlo/eval.h and docs/numerics.md; dot and convolution of f32
+// and narrower accumulate in f64 in ascending order of the contracted index, so results depend on nothing but the
+// inputs. Sums of at most 16 terms of f32 or c64, and folds of at most 16 terms, are rounded to the element type after
+// every step, as the specification's formulas read.
 #ifndef INTERP_INTERP_H
 #define INTERP_INTERP_H
 
@@ -15,10 +15,10 @@
 // A dense row-major array at run time. dims are concrete, at most INTERP_MAX_RANK.
 #define INTERP_MAX_RANK 32
 typedef struct interp_array {
-  hlo_dtype dtype;   // HLO_TOKEN: no data
+  hlo_dtype dtype;  // HLO_TOKEN: no data
   int32_t rank;
   int64_t dims[INTERP_MAX_RANK];
-  void *data;        // element layout as in hlo/dtypes.def
+  void *data;  // element layout as in hlo/dtypes.def
 } interp_array;
 
 typedef struct interp_program interp_program;
@@ -28,10 +28,11 @@ typedef struct interp_program interp_program;
 LEMNOS_NODISCARD lemnos_status interp_compile(const hlo_module *m, interp_program **out_program);
 void interp_program_destroy(interp_program *p);
 void interp_program_disassemble(const interp_program *p, strbuf *out);  // lemnos opt --emit=interp
-int interp_program_n_args(const interp_program *p);     // leaves of the entry's parameters, in order
-int interp_program_n_results(const interp_program *p);  // leaves of the root's shape
+int interp_program_n_args(const interp_program *p);                     // leaves of the entry's parameters, in order
+int interp_program_n_results(const interp_program *p);                  // leaves of the root's shape
 
-// A custom call implemented by the embedder: args are operand leaves; results have dtype, dims and data set up to be filled in.
+// A custom call implemented by the embedder: args are operand leaves; results have dtype, dims and data set up to be
+// filled in.
 typedef lemnos_status (*interp_custom_call_fn)(void *user, const hlo_instr *call, int n_args, const interp_array *args,
                                                int n_results, interp_array *results);
 typedef struct interp_custom_call {
@@ -41,29 +42,30 @@ typedef struct interp_custom_call {
 } interp_custom_call;
 
 typedef struct interp_profile_row {
-  const char *op;      // op text name
+  const char *op;  // op text name
   int64_t calls;
   double seconds;
 } interp_profile_row;
 
 typedef struct interp_run_options {
-  thread_pool *pool;               // NULL: serial. Results are the same
-  int64_t max_bytes;               // limit on live buffer memory, 0: none. Beyond: OUT_OF_MEMORY
-  double deadline;                 // io_seconds() value after which the run ends with CANCELLED; 0: none
-  const volatile int *cancel;      // if not NULL and nonzero: CANCELLED
+  thread_pool *pool;           // NULL: serial. Results are the same
+  int64_t max_bytes;           // limit on live buffer memory, 0: none. Beyond: OUT_OF_MEMORY
+  double deadline;             // io_seconds() value after which the run ends with CANCELLED; 0: none
+  const volatile int *cancel;  // if not NULL and nonzero: CANCELLED
   const interp_custom_call *custom_calls;
   int32_t n_custom_calls;
-  strbuf *print_out;               // where interpreter.print writes; NULL: dropped
+  strbuf *print_out;  // where interpreter.print writes; NULL: dropped
   int32_t replica_id, partition_id;
   // out, optional
   int64_t *peak_bytes;
-  interp_profile_row *profile;     // HLO_OP_COUNT rows, zeroed by the caller
+  interp_profile_row *profile;  // HLO_OP_COUNT rows, zeroed by the caller
 } interp_run_options;
 
-// Runs the program. args: one per argument leaf, shapes must be what the program was compiled for (dynamic dimensions: any size
-// within the bound). results[i].data: if not NULL, room for the result, which is written there (static shapes only); if NULL,
-// allocated with heap_try_alloc_aligned, then the caller's to free. All of results is filled in only on success. A failed check.* operation gives
-// CHECK_FAILED with its location and the first differing elements. options may be NULL.
+// Runs the program. args: one per argument leaf, shapes must be what the program was compiled for (dynamic dimensions:
+// any size within the bound). results[i].data: if not NULL, room for the result, which is written there (static shapes
+// only); if NULL, allocated with heap_try_alloc_aligned, then the caller's to free. All of results is filled in only on
+// success. A failed check.* operation gives CHECK_FAILED with its location and the first differing elements. options
+// may be NULL.
 LEMNOS_NODISCARD lemnos_status interp_run(const interp_program *p, const interp_run_options *options, int n_args,
                                           const interp_array *args, int n_results, interp_array *results);
 

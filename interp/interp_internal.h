@@ -16,9 +16,9 @@
 #include "hlo/eval.h"
 #include "interp/interp.h"
 
-#define INTERP_LANES 512       // elements a region program handles at once
-#define INTERP_BLOCK 4096      // elements per block of elementwise work with scalar operands
-#define INTERP_GRAIN (1 << 15) // elements of work below which no threads are used
+#define INTERP_LANES 512        // elements a region program handles at once
+#define INTERP_BLOCK 4096       // elements per block of elementwise work with scalar operands
+#define INTERP_GRAIN (1 << 15)  // elements of work below which no threads are used
 
 typedef struct interp_buffer {
   void *data;
@@ -29,8 +29,8 @@ typedef struct interp_buffer {
 } interp_buffer;
 
 typedef struct interp_value {
-  interp_array a;              // a.data == buf->data while buf is set
-  interp_buffer *buf;          // NULL: token or empty register
+  interp_array a;      // a.data == buf->data while buf is set
+  interp_buffer *buf;  // NULL: token or empty register
 } interp_value;
 
 typedef struct interp_type {
@@ -38,8 +38,8 @@ typedef struct interp_type {
   int32_t rank;
   bool is_static;
   const int64_t *dims;
-  int64_t n;                   // elements; static only
-  const hlo_shape *shape;      // leaf shape (quantization, bounds)
+  int64_t n;               // elements; static only
+  const hlo_shape *shape;  // leaf shape (quantization, bounds)
 } interp_type;
 
 typedef struct interp_ctx interp_ctx;
@@ -67,14 +67,14 @@ struct interp_insn {
   interp_fn fn;
   uint32_t flags;
   int32_t n_args, n_results;
-  const int32_t *args;           // registers of operand leaves
-  const int32_t *results;        // registers of result leaves
+  const int32_t *args;     // registers of operand leaves
+  const int32_t *results;  // registers of result leaves
   const interp_type *arg_types, *result_types;
-  uint8_t *dies;                 // per argument: released after this instruction
-  int16_t *in_place;             // per result: argument whose buffer it may take over, -1: none
-  int32_t n_release;             // results nobody reads
+  uint8_t *dies;      // per argument: released after this instruction
+  int16_t *in_place;  // per result: argument whose buffer it may take over, -1: none
+  int32_t n_release;  // results nobody reads
   int32_t *release;
-  void *aux;                     // the family's record
+  void *aux;  // the family's record
   const interp_code **subs;
   int32_t n_subs;
 };
@@ -83,7 +83,7 @@ struct interp_code {
   const hlo_computation *src;
   int32_t n_regs, n_params, n_results, n_insns;
   const interp_type *param_types, *result_types;
-  const int32_t *param_regs;     // -1: parameter leaf that nobody reads
+  const int32_t *param_regs;  // -1: parameter leaf that nobody reads
   const int32_t *result_regs;
   interp_insn *insns;
 };
@@ -92,14 +92,14 @@ struct interp_program {
   arena *arena;
   const hlo_module *module;
   const interp_code *entry;
-  const interp_code **codes;     // all, callees first
+  const interp_code **codes;  // all, callees first
   int32_t n_codes;
 };
 
 struct interp_compiler {
   arena *a;
   const hlo_module *module;
-  u64map codes;                  // computation -> interp_code
+  u64map codes;  // computation -> interp_code
   VEC(const interp_code *) list;
   int depth;
 };
@@ -114,15 +114,16 @@ struct interp_ctx {
   thread_pool *pool;
   int n_threads;
   int64_t live_bytes, peak_bytes, cached_bytes;
-  interp_buffer *cache;               // released buffers, newest first
-  interp_buffer *spare;               // headers without data
+  interp_buffer *cache;  // released buffers, newest first
+  interp_buffer *spare;  // headers without data
   interp_scratch_block *scratch;
   int depth;
   uint32_t ticks, draws;
-  double inner_seconds;               // profile: time of nested instructions
+  double inner_seconds;  // profile: time of nested instructions
 };
 
-// --- program.c: compiling ---------------------------------------------------------------------------------------------
+// --- program.c: compiling
+// ---------------------------------------------------------------------------------------------
 
 LEMNOS_NODISCARD lemnos_status interp_compile_computation(interp_compiler *c, const hlo_computation *comp,
                                                           const interp_code **out);
@@ -169,23 +170,34 @@ bool interp_compile_lapack(interp_compiler *c, interp_insn *in);
 bool interp_needs_quant_wrap(const interp_insn *in);
 lemnos_status interp_compile_quant_wrap(interp_compiler *c, interp_insn *in);
 
-// --- vm.c: running ----------------------------------------------------------------------------------------------------
+// --- vm.c: running
+// ----------------------------------------------------------------------------------------------------
 
-static inline interp_array *interp_arg(const interp_call *c, int k) { return &c->regs[c->in->args[k]].a; }
-static inline interp_array *interp_result(const interp_call *c, int k) { return &c->regs[c->in->results[k]].a; }
-static inline interp_value *interp_arg_value(const interp_call *c, int k) { return &c->regs[c->in->args[k]]; }
-static inline interp_value *interp_result_value(const interp_call *c, int k) { return &c->regs[c->in->results[k]]; }
+static inline interp_array *interp_arg(const interp_call *c, int k) {
+  return &c->regs[c->in->args[k]].a;
+}
+static inline interp_array *interp_result(const interp_call *c, int k) {
+  return &c->regs[c->in->results[k]].a;
+}
+static inline interp_value *interp_arg_value(const interp_call *c, int k) {
+  return &c->regs[c->in->args[k]];
+}
+static inline interp_value *interp_result_value(const interp_call *c, int k) {
+  return &c->regs[c->in->results[k]];
+}
 
 int64_t interp_count(const interp_array *a);
-static inline int64_t interp_bytes(const interp_array *a) { return interp_count(a) * hlo_dtype_bytes(a->dtype); }
+static inline int64_t interp_bytes(const interp_array *a) {
+  return interp_count(a) * hlo_dtype_bytes(a->dtype);
+}
 void interp_strides(const interp_array *a, int64_t *strides);  // row-major, in elements
 void interp_array_set_type(interp_array *a, hlo_dtype t, int rank, const int64_t *dims);
 
 // A buffer for v->a's dims; v must be empty.
 LEMNOS_NODISCARD lemnos_status interp_value_alloc(interp_ctx *cx, interp_value *v);
 void interp_value_release(interp_ctx *cx, interp_value *v);
-void interp_value_share(interp_value *to, const interp_value *from);          // `to` is empty
-void interp_value_move(interp_value *to, interp_value *from);                 // `to` is empty; `from` becomes so
+void interp_value_share(interp_value *to, const interp_value *from);  // `to` is empty
+void interp_value_move(interp_value *to, interp_value *from);         // `to` is empty; `from` becomes so
 // The argument's value for handing on: moved if it dies here (and is not needed by a later argument), else shared.
 void interp_take_arg(const interp_call *c, int k, interp_value *to);
 // Makes an empty register refer to memory that outlives the run and must not be written.
@@ -210,7 +222,8 @@ LEMNOS_NODISCARD lemnos_status interp_poll(interp_ctx *cx);  // deadline and can
 typedef void (*interp_range_fn)(void *ctx, int64_t begin, int64_t end, int thread);
 void interp_parallel(interp_ctx *cx, int64_t n, int64_t grain, interp_range_fn fn, void *ctx);
 
-// --- move.c: strided copies -------------------------------------------------------------------------------------------
+// --- move.c: strided copies
+// -------------------------------------------------------------------------------------------
 
 // A copy of an n-dimensional box with dimensions coalesced. Strides in elements, any sign, source strides may be 0.
 typedef struct interp_copy {
@@ -219,7 +232,7 @@ typedef struct interp_copy {
 } interp_copy;
 void interp_copy_plan(interp_copy *p, int element_bytes, int rank, const int64_t *dims, const int64_t *out_strides,
                       const int64_t *in_strides);
-void interp_copy_run(const interp_copy *p, void *out, const void *in);                   // serial
+void interp_copy_run(const interp_copy *p, void *out, const void *in);  // serial
 void interp_copy_run_parallel(interp_ctx *cx, const interp_copy *p, void *out, const void *in);
 // One line of n elements; strides in elements.
 void interp_copy_line(int64_t n, int element_bytes, void *out, int64_t out_stride, const void *in, int64_t in_stride);
@@ -235,22 +248,25 @@ lemnos_status interp_move_slice(interp_call *c, const interp_array *in, interp_a
 lemnos_status interp_move_iota(interp_call *c, interp_array *out, int64_t dimension);
 lemnos_status interp_alias_reshape(interp_call *c);  // result 0 = argument 0 with the result's dims
 
-// --- index.c ----------------------------------------------------------------------------------------------------------
+// --- index.c
+// ----------------------------------------------------------------------------------------------------------
 
 int64_t interp_index_get(const interp_array *a, int64_t i);  // integer element; u64 beyond int64 saturates
 lemnos_status interp_gather_run(interp_call *c, const hlo_gather_dnums *d, const int64_t *slice_sizes);
 
-// --- conversions ------------------------------------------------------------------------------------------------------
+// --- conversions
+// ------------------------------------------------------------------------------------------------------
 
 typedef struct interp_cvt {
-  hlo_eval_fn fn;        // NULL: same type, plain copy
+  hlo_eval_fn fn;  // NULL: same type, plain copy
   hlo_eval_param param;
   hlo_dtype from, to;
 } interp_cvt;
 bool interp_cvt_init(interp_cvt *v, hlo_dtype from, hlo_dtype to);
 void interp_cvt_run(const interp_cvt *v, int64_t n, const void *in, void *out);
 
-// --- region.c: computations over scalars, run over lanes ----------------------------------------------------------------
+// --- region.c: computations over scalars, run over lanes
+// ----------------------------------------------------------------
 
 typedef struct interp_region interp_region;
 LEMNOS_NODISCARD lemnos_status interp_region_compile(interp_compiler *c, const hlo_computation *comp,
@@ -261,19 +277,19 @@ bool interp_region_is_lanes(const interp_region *r);   // false: only on the cal
 LEMNOS_NODISCARD lemnos_status interp_region_run(const interp_region *r, interp_ctx *cx, void *scratch, int64_t n,
                                                  const void *const *in, void *const *out);
 
-// acc = body(acc, x) for `n` accumulators at once. Sums and products of more than INTERP_SHORT terms of f32 and narrower
-// are kept in f64; shorter ones are computed in the type itself, step by step as the body reads.
+// acc = body(acc, x) for `n` accumulators at once. Sums and products of more than INTERP_SHORT terms of f32 and
+// narrower are kept in f64; shorter ones are computed in the type itself, step by step as the body reads.
 #define INTERP_SHORT 16
 typedef struct interp_fold {
   const struct interp_fold *kept_wide;  // the same fold with an f64 accumulator, or NULL
-  int n;                       // operands
+  int n;                                // operands
   const hlo_dtype *types;
   const hlo_dtype *acc_types;  // as kept
   hlo_eval_fn fn;              // single binary op, or NULL: region
   hlo_eval_param param;
   hlo_op op;
   bool swapped, wide;
-  interp_cvt widen, narrow;    // n == 1
+  interp_cvt widen, narrow;  // n == 1
   interp_region *region;
 } interp_fold;
 LEMNOS_NODISCARD lemnos_status interp_fold_compile(interp_compiler *c, const hlo_computation *body, int n,
@@ -288,14 +304,23 @@ LEMNOS_NODISCARD lemnos_status interp_fold_step(const interp_fold *f, interp_ctx
 void interp_fold_widen(const interp_fold *f, int k, int64_t n, const void *in, void *acc);
 void interp_fold_narrow(const interp_fold *f, int k, int64_t n, const void *acc, void *out);
 
-// --- dot.c: the kernel that convolution shares --------------------------------------------------------------------------
+// --- dot.c: the kernel that convolution shares
+// --------------------------------------------------------------------------
 
-// How numbers are multiplied: f64 for floats, pairs of f64, or 64-bit wrapping integers. F32 and C64: the same, but rounded
-// to f32 after every step, for f32 and c64 results of at most INTERP_SHORT terms, where there is nothing to gain from
-// more and the specification's formula can be followed to the letter.
-typedef enum interp_math { INTERP_MATH_F64, INTERP_MATH_C128, INTERP_MATH_INT, INTERP_MATH_F32, INTERP_MATH_C64 } interp_math;
+// How numbers are multiplied: f64 for floats, pairs of f64, or 64-bit wrapping integers. F32 and C64: the same, but
+// rounded to f32 after every step, for f32 and c64 results of at most INTERP_SHORT terms, where there is nothing to
+// gain from more and the specification's formula can be followed to the letter.
+typedef enum interp_math {
+  INTERP_MATH_F64,
+  INTERP_MATH_C128,
+  INTERP_MATH_INT,
+  INTERP_MATH_F32,
+  INTERP_MATH_C64
+} interp_math;
 interp_math interp_math_for(hlo_dtype lhs, hlo_dtype result, int64_t terms);
-static inline int interp_math_bytes(interp_math m) { return m == INTERP_MATH_C128 || m == INTERP_MATH_C64 ? 16 : 8; }
+static inline int interp_math_bytes(interp_math m) {
+  return m == INTERP_MATH_C128 || m == INTERP_MATH_C64 ? 16 : 8;
+}
 hlo_dtype interp_math_dtype(interp_math m);
 #define INTERP_MR 4
 #define INTERP_NR 16
@@ -304,7 +329,8 @@ void interp_dot_tile(interp_math m, int64_t k, const void *a, const void *b, voi
 
 lemnos_status interp_run_ragged_dot(interp_call *c);  // ragged.c
 
-// --- dynamic.c --------------------------------------------------------------------------------------------------------
+// --- dynamic.c
+// --------------------------------------------------------------------------------------------------------
 
 // Concrete dims of the results of an instruction from its arguments' values.
 LEMNOS_NODISCARD lemnos_status interp_infer_dims(interp_call *c);

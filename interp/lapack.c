@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The custom calls lapack_?NAME_ffi that JAX exports for CPUs: potrf, trsm, getrf, geqrf, orgqr/ungqr, syevd/heevd, gesdd.
-// Like the rest of linalg: complex f64, rounded once. Signs and phases of vectors may differ from LAPACK's.
+// The custom calls lapack_?NAME_ffi that JAX exports for CPUs: potrf, trsm, getrf, geqrf, orgqr/ungqr, syevd/heevd,
+// gesdd. Like the rest of linalg: complex f64, rounded once. Signs and phases of vectors may differ from LAPACK's.
 // gesdd uses one-sided Jacobi rotations (Hestenes); info is 0 unless getrf meets an exact zero pivot.
 #include "interp/linalg_internal.h"
 
@@ -17,7 +17,8 @@ static int config(const hlo_instr *i, const char *key, int fallback) {
       int value = 0;
       while (p < v.len && (v.data[p] == ' ' || v.data[p] == '=')) p++;
       if (p >= v.len || v.data[p] < '0' || v.data[p] > '9') continue;
-      for (; p < v.len && v.data[p] >= '0' && v.data[p] <= '9' && value < 100000; p++) value = value * 10 + v.data[p] - '0';
+      for (; p < v.len && v.data[p] >= '0' && v.data[p] <= '9' && value < 100000; p++)
+        value = value * 10 + v.data[p] - '0';
       return value;
     }
   }
@@ -41,7 +42,9 @@ static lemnos_status run_trsm(interp_call *c) {
       .left_side = config(i, "side", 'L') == 'L',
       .lower = config(i, "uplo", 'L') == 'L',
       .unit_diagonal = config(i, "diag", 'N') == 'U',
-      .transpose_a = trans == 'N' ? HLO_TRANSPOSE_NO_TRANSPOSE : trans == 'T' ? HLO_TRANSPOSE_TRANSPOSE : HLO_TRANSPOSE_ADJOINT,
+      .transpose_a = trans == 'N'   ? HLO_TRANSPOSE_NO_TRANSPOSE
+                     : trans == 'T' ? HLO_TRANSPOSE_TRANSPOSE
+                                    : HLO_TRANSPOSE_ADJOINT,
   };
   return interp_triangular_solve(c, &at);
 }
@@ -51,8 +54,12 @@ static lemnos_status run_syevd(interp_call *c) {
   return interp_run_eigh(c);
 }
 
-static lemnos_status run_geqrf(interp_call *c) { return interp_run_qr(c); }
-static lemnos_status run_orgqr(interp_call *c) { return interp_run_householder(c); }
+static lemnos_status run_geqrf(interp_call *c) {
+  return interp_run_qr(c);
+}
+static lemnos_status run_orgqr(interp_call *c) {
+  return interp_run_householder(c);
+}
 
 // Results: factors, pivots (1-based rows exchanged), info.
 static lemnos_status run_getrf(interp_call *c) {
@@ -92,7 +99,8 @@ static lemnos_status run_getrf(interp_call *c) {
   return LEMNOS_SUCCESS;
 }
 
-// --- singular values ------------------------------------------------------------------------------------------------------------
+// --- singular values
+// ------------------------------------------------------------------------------------------------------------
 
 // Columns of a [m][n], m >= n, are rotated until they are orthogonal; v [n][n] collects the rotations.
 static void orthogonalize(int64_t m, int64_t n, cplx *a, cplx *v) {
@@ -145,7 +153,8 @@ static void complete_column(int64_t m, int64_t cols, cplx *u, int64_t at) {
 }
 
 // a [m][n], m >= n (destroyed): s [n] descending, u [m][u_cols], v [n][n].
-static void svd_tall(int64_t m, int64_t n, cplx *a, cplx *work, int64_t *order, cplx *s, cplx *u, int64_t u_cols, cplx *v) {
+static void svd_tall(int64_t m, int64_t n, cplx *a, cplx *work, int64_t *order, cplx *s, cplx *u, int64_t u_cols,
+                     cplx *v) {
   orthogonalize(m, n, a, work);
   for (int64_t j = 0; j < n; j++) {
     double norm = 0;
@@ -160,7 +169,8 @@ static void svd_tall(int64_t m, int64_t n, cplx *a, cplx *work, int64_t *order, 
     double norm = j < n ? s[order[j]].re : 0;
     if (j < n && norm > 1e-300 && norm > largest * 1e-15)
       for (int64_t i = 0; i < m; i++) u[i * u_cols + j] = c_scale(a[i * n + order[j]], 1 / norm);
-    else complete_column(m, u_cols, u, j);
+    else
+      complete_column(m, u_cols, u, j);
   }
   for (int64_t i = 0; i < n; i++)
     for (int64_t j = 0; j < n; j++) v[i * n + j] = work[i * n + order[j]];
@@ -171,13 +181,15 @@ static void svd_tall(int64_t m, int64_t n, cplx *a, cplx *work, int64_t *order, 
 // Results: overwritten operand (here: the operand), singular values, u, v^H, info.
 static lemnos_status run_gesdd(interp_call *c) {
   const interp_array *in = interp_arg(c, 0), *ru = interp_result(c, 2), *rv = interp_result(c, 3);
-  int64_t m = in->dims[in->rank - 2], n = in->dims[in->rank - 1], batches = m > 0 && n > 0 ? interp_count(in) / (m * n) : 0;
+  int64_t m = in->dims[in->rank - 2], n = in->dims[in->rank - 1],
+          batches = m > 0 && n > 0 ? interp_count(in) / (m * n) : 0;
   bool vectors = config(c->in->src, "mode", 'S') != 'N';
   int64_t tall = m > n ? m : n, k = m < n ? m : n;
   int64_t u_cols = vectors ? ru->dims[ru->rank - 1] : 0, v_rows = vectors ? rv->dims[rv->rank - 2] : 0;
   cplx *x = load(c, in);
   size_t bytes = (size_t)(tall * k + k * k + k + tall * tall + k * k + tall * tall + 1) * sizeof(cplx);
-  cplx *a = interp_scratch(c->cx, bytes), *work = a + tall * k, *s = work + k * k, *u = s + k, *v = u + tall * tall, *out = v + k * k;
+  cplx *a = interp_scratch(c->cx, bytes), *work = a + tall * k, *s = work + k * k, *u = s + k, *v = u + tall * tall,
+       *out = v + k * k;
   int64_t *order = interp_scratch(c->cx, (size_t)(k + 1) * 8);
   if (!x || !a || !order) return interp_scratch_failed(c, bytes);
   for (int r = 2; r < 5; r++) clear_info(c, r);
@@ -211,8 +223,9 @@ static bool shapes_fit(const interp_insn *in, interp_fn fn) {
   if (fn == run_syevd) return m == n && r[1].n == batches * n;
   if (fn == run_getrf) return r[1].n == batches * k && hlo_dtype_is_integer(r[1].dtype);
   if (fn == run_geqrf) return r[1].n == batches * k;
-  if (fn == run_orgqr) return m >= n && in->arg_types[1].rank == a->rank - 1 && in->arg_types[1].dims[a->rank - 2] <= n &&
-                              in->arg_types[1].n == batches * in->arg_types[1].dims[a->rank - 2];
+  if (fn == run_orgqr)
+    return m >= n && in->arg_types[1].rank == a->rank - 1 && in->arg_types[1].dims[a->rank - 2] <= n &&
+           in->arg_types[1].n == batches * in->arg_types[1].dims[a->rank - 2];
   if (fn == run_trsm) {
     const interp_type *b = &in->arg_types[1];
     int64_t side = b->rank < 2 ? -1 : b->dims[config(in->src, "side", 'L') == 'L' ? b->rank - 2 : b->rank - 1];
@@ -223,8 +236,8 @@ static bool shapes_fit(const interp_insn *in, interp_fn fn) {
   const interp_type *u = &r[2], *v = &r[3];
   if (u->rank != a->rank || v->rank != a->rank || u->dims[u->rank - 2] != m || v->dims[v->rank - 1] != n) return false;
   int64_t u_cols = u->dims[u->rank - 1], v_rows = v->dims[v->rank - 2];
-  return u_cols <= m && v_rows <= n && u->n == batches * m * u_cols && v->n == batches * v_rows * n && (m >= n || u_cols <= k) &&
-         (m < n || v_rows <= k);
+  return u_cols <= m && v_rows <= n && u->n == batches * m * u_cols && v->n == batches * v_rows * n &&
+         (m >= n || u_cols <= k) && (m < n || v_rows <= k);
 }
 
 bool interp_compile_lapack(interp_compiler *c, interp_insn *in) {
@@ -233,9 +246,9 @@ bool interp_compile_lapack(interp_compiler *c, interp_insn *in) {
     interp_fn fn;
     int n_args, n_results;
   } table[] = {
-      {"potrf", run_potrf, 1, 2}, {"trsm", run_trsm, 2, 1},   {"getrf", run_getrf, 1, 3}, {"geqrf", run_geqrf, 1, 2},
-      {"orgqr", run_orgqr, 2, 1}, {"ungqr", run_orgqr, 2, 1}, {"syevd", run_syevd, 1, 3}, {"heevd", run_syevd, 1, 3},
-      {"gesdd", run_gesdd, 1, 5},
+      {"potrf", run_potrf, 1, 2}, {"trsm", run_trsm, 2, 1},   {"getrf", run_getrf, 1, 3},
+      {"geqrf", run_geqrf, 1, 2}, {"orgqr", run_orgqr, 2, 1}, {"ungqr", run_orgqr, 2, 1},
+      {"syevd", run_syevd, 1, 3}, {"heevd", run_syevd, 1, 3}, {"gesdd", run_gesdd, 1, 5},
   };
   strv name = HLO_ATTRS(in->src, custom_call)->target;
   if (!strv_starts_with(name, STRV("lapack_")) || !strv_ends_with(name, STRV("_ffi")) || name.len < 13) return false;
@@ -243,7 +256,8 @@ bool interp_compile_lapack(interp_compiler *c, interp_insn *in) {
   if (in->flags & INTERP_DYNAMIC) return false;
   for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
     if (!strv_eq_cstr(op, table[k].name)) continue;
-    if (in->n_args != table[k].n_args || in->n_results != table[k].n_results || !shapes_fit(in, table[k].fn)) return false;
+    if (in->n_args != table[k].n_args || in->n_results != table[k].n_results || !shapes_fit(in, table[k].fn))
+      return false;
     if (table[k].fn == run_syevd && config(in->src, "uplo", 'L') != 'L') return false;
     in->fn = table[k].fn;
     return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cholesky, triangular_solve, and the custom calls Qr, ProductOfElementaryHouseholderReflectors and Eigh. All are computed
-// on complex f64 matrices, whatever the element type, and rounded once.
+// cholesky, triangular_solve, and the custom calls Qr, ProductOfElementaryHouseholderReflectors and Eigh. All are
+// computed on complex f64 matrices, whatever the element type, and rounded once.
 #include <math.h>
 
 #include "interp/linalg_internal.h"
@@ -46,7 +46,9 @@ lemnos_status interp_cholesky(interp_call *c, bool lower) {
   return LEMNOS_SUCCESS;
 }
 
-static lemnos_status run_cholesky(interp_call *c) { return interp_cholesky(c, HLO_ATTRS(c->in->src, cholesky)->lower); }
+static lemnos_status run_cholesky(interp_call *c) {
+  return interp_cholesky(c, HLO_ATTRS(c->in->src, cholesky)->lower);
+}
 
 // Solves e x = b in place for x [n][m]; e is triangular as said.
 static void substitute(int64_t n, int64_t m, const cplx *e, bool lower, bool unit, cplx *x) {
@@ -98,7 +100,8 @@ static lemnos_status run_triangular_solve(interp_call *c) {
   return interp_triangular_solve(c, HLO_ATTRS(c->in->src, triangular_solve));
 }
 
-// --- custom calls -------------------------------------------------------------------------------------------------------------
+// --- custom calls
+// -------------------------------------------------------------------------------------------------------------
 
 // a[i..m, j] -= f * v * (v^H a)[j]; v[k] = 1 for k == at, packed column `at` of q below.
 static void reflect(int64_t m, int64_t n, cplx *a, const cplx *v, int64_t at, int64_t first, cplx tau) {
@@ -114,8 +117,10 @@ static void reflect(int64_t m, int64_t n, cplx *a, const cplx *v, int64_t at, in
 // As LAPACK's geqrf: R above, reflectors below the diagonal, H = I - tau v v^H.
 lemnos_status interp_run_qr(interp_call *c) {
   const interp_array *in = interp_arg(c, 0);
-  int64_t m = in->dims[in->rank - 2], n = in->dims[in->rank - 1], k = m < n ? m : n, batches = m > 0 && n > 0 ? interp_count(in) / (m * n) : 0;
-  cplx *x = load(c, in), *tau = interp_scratch(c->cx, (size_t)(k + 1) * sizeof *tau), *v = interp_scratch(c->cx, (size_t)(m + 1) * sizeof *v);
+  int64_t m = in->dims[in->rank - 2], n = in->dims[in->rank - 1], k = m < n ? m : n,
+          batches = m > 0 && n > 0 ? interp_count(in) / (m * n) : 0;
+  cplx *x = load(c, in), *tau = interp_scratch(c->cx, (size_t)(k + 1) * sizeof *tau),
+       *v = interp_scratch(c->cx, (size_t)(m + 1) * sizeof *v);
   if (!x || !tau || !v) return interp_scratch_failed(c, 0);
   for (int64_t b = 0; b < batches; b++) {
     cplx *a = x + b * m * n;
@@ -143,7 +148,8 @@ lemnos_status interp_run_householder(interp_call *c) {
   const interp_array *in = interp_arg(c, 0), *taus = interp_arg(c, 1);
   int64_t m = in->dims[in->rank - 2], n = in->dims[in->rank - 1], k = taus->dims[taus->rank - 1];
   int64_t batches = m > 0 && n > 0 ? interp_count(in) / (m * n) : 0;
-  cplx *x = load(c, in), *t = load(c, taus), *q = interp_scratch(c->cx, (size_t)(m * n + 1) * sizeof *q), *v = interp_scratch(c->cx, (size_t)(m + 1) * sizeof *v);
+  cplx *x = load(c, in), *t = load(c, taus), *q = interp_scratch(c->cx, (size_t)(m * n + 1) * sizeof *q),
+       *v = interp_scratch(c->cx, (size_t)(m + 1) * sizeof *v);
   if (!x || !t || !q || !v) return interp_scratch_failed(c, 0);
   for (int64_t b = 0; b < batches; b++) {
     for (int64_t i = 0; i < m; i++)
@@ -173,7 +179,8 @@ static void jacobi(int64_t n, cplx *a, cplx *v) {
         if (r == 0) continue;
         cplx phase = c_scale(g, 1 / r);
         double theta = (a[q * n + q].re - a[p * n + p].re) / (2 * r);
-        double t = (theta >= 0 ? 1 : -1) / (fabs(theta) + sqrt(theta * theta + 1)), cs = 1 / sqrt(t * t + 1), sn = t * cs;
+        double t = (theta >= 0 ? 1 : -1) / (fabs(theta) + sqrt(theta * theta + 1)), cs = 1 / sqrt(t * t + 1),
+               sn = t * cs;
         for (int64_t k = 0; k < n; k++) {  // columns: a J, v J
           cplx x = a[k * n + p], y = c_mul(a[k * n + q], c_conj(phase));
           a[k * n + p] = c_sub(c_scale(x, cs), c_scale(y, sn));
@@ -225,7 +232,8 @@ lemnos_status interp_run_eigh(interp_call *c) {
 lemnos_status interp_compile_qr(interp_compiler *c, interp_insn *in) {
   bool householder = in->n_args == 2, eigh = strv_eq(HLO_ATTRS(in->src, custom_call)->target, STRV("Eigh"));
   const interp_type *a = &in->arg_types[0], *r = in->result_types;
-  bool ok = (in->n_args == 1 || householder) && in->n_results == (householder ? 1 : 2) && a->rank >= 2 && !(in->flags & INTERP_DYNAMIC);
+  bool ok = (in->n_args == 1 || householder) && in->n_results == (householder ? 1 : 2) && a->rank >= 2 &&
+            !(in->flags & INTERP_DYNAMIC);
   ok = ok && a->is_static && interp_same_type(a, &r[0]);
   if (ok) {
     int64_t m = a->dims[a->rank - 2], n = a->dims[a->rank - 1], k = m < n ? m : n, batches = k > 0 ? a->n / (m * n) : 0;
@@ -239,8 +247,13 @@ lemnos_status interp_compile_qr(interp_compiler *c, interp_insn *in) {
 lemnos_status interp_compile_linalg(interp_compiler *c, interp_insn *in) {
   if (in->arg_types[0].rank < 2) return interp_refuse(in->src, "operand of rank below 2");
   switch (in->src->op) {
-    case HLO_OP_CHOLESKY: in->fn = run_cholesky; return LEMNOS_SUCCESS;
-    case HLO_OP_TRIANGULAR_SOLVE: in->fn = run_triangular_solve; return LEMNOS_SUCCESS;
-    default: return interp_refuse(in->src, "operation is not supported");
+    case HLO_OP_CHOLESKY:
+      in->fn = run_cholesky;
+      return LEMNOS_SUCCESS;
+    case HLO_OP_TRIANGULAR_SOLVE:
+      in->fn = run_triangular_solve;
+      return LEMNOS_SUCCESS;
+    default:
+      return interp_refuse(in->src, "operation is not supported");
   }
 }

@@ -11,12 +11,24 @@ typedef struct cplx {
   double re, im;
 } cplx;
 
-static inline cplx c_mul(cplx a, cplx b) { return (cplx){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
-static inline cplx c_sub(cplx a, cplx b) { return (cplx){a.re - b.re, a.im - b.im}; }
-static inline cplx c_add(cplx a, cplx b) { return (cplx){a.re + b.re, a.im + b.im}; }
-static inline cplx c_conj(cplx a) { return (cplx){a.re, -a.im}; }
-static inline cplx c_scale(cplx a, double s) { return (cplx){a.re * s, a.im * s}; }
-static inline double c_norm2(cplx a) { return a.re * a.re + a.im * a.im; }
+static inline cplx c_mul(cplx a, cplx b) {
+  return (cplx){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+static inline cplx c_sub(cplx a, cplx b) {
+  return (cplx){a.re - b.re, a.im - b.im};
+}
+static inline cplx c_add(cplx a, cplx b) {
+  return (cplx){a.re + b.re, a.im + b.im};
+}
+static inline cplx c_conj(cplx a) {
+  return (cplx){a.re, -a.im};
+}
+static inline cplx c_scale(cplx a, double s) {
+  return (cplx){a.re * s, a.im * s};
+}
+static inline double c_norm2(cplx a) {
+  return a.re * a.re + a.im * a.im;
+}
 
 static inline cplx c_div(cplx a, cplx b) {
   if (b.im == 0) return (cplx){a.re / b.re, a.im / b.re};

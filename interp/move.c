@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Data movement: everything is one strided copy of an n-dimensional box whose dimensions are first coalesced. Inner
-// loops are by element size; a box whose input is contiguous along another dimension than the output is copied in tiles.
+// loops are by element size; a box whose input is contiguous along another dimension than the output is copied in
+// tiles.
 #include "interp/interp_internal.h"
 
 #define TILE 16
 
-// --- strided copies -------------------------------------------------------------------------------------------------------
+// --- strided copies
+// -------------------------------------------------------------------------------------------------------
 
 void interp_copy_plan(interp_copy *p, int element_bytes, int rank, const int64_t *dims, const int64_t *out_strides,
                       const int64_t *in_strides) {
@@ -44,34 +46,46 @@ void interp_copy_plan(interp_copy *p, int element_bytes, int rank, const int64_t
   }
 }
 
-typedef struct b16 { uint64_t v[2]; } b16;
+typedef struct b16 {
+  uint64_t v[2];
+} b16;
 
-#define DEFINE_LOOPS(NAME, T)                                                                                      \
-  static void line_##NAME(int64_t n, void *out, int64_t os, const void *in, int64_t is) {                          \
-    T *restrict o = out;                                                                                           \
-    const T *restrict x = in;                                                                                      \
-    if (os == 1 && is == 1) { memcpy(o, x, (size_t)n * sizeof(T)); return; }                                       \
-    if (os == 1 && is == 0) { T v = *x; for (int64_t k = 0; k < n; k++) o[k] = v; return; }                        \
-    if (os == 1) { for (int64_t k = 0; k < n; k++) o[k] = x[k * is]; return; }                                     \
-    for (int64_t k = 0; k < n; k++) o[k * os] = x[k * is];                                                         \
-  }                                                                                                                \
-  static void tile_##NAME(int64_t m, int64_t n, void *out, int64_t om, int64_t on, const void *in, int64_t im,     \
-                          int64_t is) {                                                                            \
-    T *restrict o = out;                                                                                           \
-    const T *restrict x = in;                                                                                      \
-    T block[TILE][TILE];                                                                                           \
-    for (int64_t a = 0; a < m; a += TILE)                                                                          \
-      for (int64_t b = 0; b < n; b += TILE) {                                                                      \
-        int64_t ae = a + TILE < m ? a + TILE : m, be = b + TILE < n ? b + TILE : n;                                \
-        if (ae - a == TILE && be - b == TILE && im == 1 && on == 1) { /* whole cache lines in, whole lines out */   \
-          for (int j = 0; j < TILE; j++) memcpy(block[j], x + a + (b + j) * is, sizeof block[j]);                  \
-          for (int i = 0; i < TILE; i++)                                                                           \
-            for (int j = 0; j < TILE; j++) o[(a + i) * om + b + j] = block[j][i];                                  \
-          continue;                                                                                                \
-        }                                                                                                          \
-        for (int64_t i = a; i < ae; i++)                                                                           \
-          for (int64_t j = b; j < be; j++) o[i * om + j * on] = x[i * im + j * is];                                \
-      }                                                                                                            \
+#define DEFINE_LOOPS(NAME, T)                                                                                     \
+  static void line_##NAME(int64_t n, void *out, int64_t os, const void *in, int64_t is) {                         \
+    T *restrict o = out;                                                                                          \
+    const T *restrict x = in;                                                                                     \
+    if (os == 1 && is == 1) {                                                                                     \
+      memcpy(o, x, (size_t)n * sizeof(T));                                                                        \
+      return;                                                                                                     \
+    }                                                                                                             \
+    if (os == 1 && is == 0) {                                                                                     \
+      T v = *x;                                                                                                   \
+      for (int64_t k = 0; k < n; k++) o[k] = v;                                                                   \
+      return;                                                                                                     \
+    }                                                                                                             \
+    if (os == 1) {                                                                                                \
+      for (int64_t k = 0; k < n; k++) o[k] = x[k * is];                                                           \
+      return;                                                                                                     \
+    }                                                                                                             \
+    for (int64_t k = 0; k < n; k++) o[k * os] = x[k * is];                                                        \
+  }                                                                                                               \
+  static void tile_##NAME(int64_t m, int64_t n, void *out, int64_t om, int64_t on, const void *in, int64_t im,    \
+                          int64_t is) {                                                                           \
+    T *restrict o = out;                                                                                          \
+    const T *restrict x = in;                                                                                     \
+    T block[TILE][TILE];                                                                                          \
+    for (int64_t a = 0; a < m; a += TILE)                                                                         \
+      for (int64_t b = 0; b < n; b += TILE) {                                                                     \
+        int64_t ae = a + TILE < m ? a + TILE : m, be = b + TILE < n ? b + TILE : n;                               \
+        if (ae - a == TILE && be - b == TILE && im == 1 && on == 1) { /* whole cache lines in, whole lines out */ \
+          for (int j = 0; j < TILE; j++) memcpy(block[j], x + a + (b + j) * is, sizeof block[j]);                 \
+          for (int i = 0; i < TILE; i++)                                                                          \
+            for (int j = 0; j < TILE; j++) o[(a + i) * om + b + j] = block[j][i];                                 \
+          continue;                                                                                               \
+        }                                                                                                         \
+        for (int64_t i = a; i < ae; i++)                                                                          \
+          for (int64_t j = b; j < be; j++) o[i * om + j * on] = x[i * im + j * is];                               \
+      }                                                                                                           \
   }
 DEFINE_LOOPS(1, uint8_t)
 DEFINE_LOOPS(2, uint16_t)
@@ -82,22 +96,42 @@ DEFINE_LOOPS(16, b16)
 void interp_copy_line(int64_t n, int bytes, void *out, int64_t os, const void *in, int64_t is) {
   if (n <= 0) return;
   switch (bytes) {
-    case 1: line_1(n, out, os, in, is); break;
-    case 2: line_2(n, out, os, in, is); break;
-    case 4: line_4(n, out, os, in, is); break;
-    case 8: line_8(n, out, os, in, is); break;
-    default: line_16(n, out, os, in, is); break;
+    case 1:
+      line_1(n, out, os, in, is);
+      break;
+    case 2:
+      line_2(n, out, os, in, is);
+      break;
+    case 4:
+      line_4(n, out, os, in, is);
+      break;
+    case 8:
+      line_8(n, out, os, in, is);
+      break;
+    default:
+      line_16(n, out, os, in, is);
+      break;
   }
 }
 
 static void tile(const interp_copy *p, int d, char *out, const char *in) {
   int64_t m = p->dims[d], n = p->dims[d + 1], om = p->out[d], on = p->out[d + 1], im = p->in[d], is = p->in[d + 1];
   switch (p->element_bytes) {
-    case 1: tile_1(m, n, out, om, on, in, im, is); break;
-    case 2: tile_2(m, n, out, om, on, in, im, is); break;
-    case 4: tile_4(m, n, out, om, on, in, im, is); break;
-    case 8: tile_8(m, n, out, om, on, in, im, is); break;
-    default: tile_16(m, n, out, om, on, in, im, is); break;
+    case 1:
+      tile_1(m, n, out, om, on, in, im, is);
+      break;
+    case 2:
+      tile_2(m, n, out, om, on, in, im, is);
+      break;
+    case 4:
+      tile_4(m, n, out, om, on, in, im, is);
+      break;
+    case 8:
+      tile_8(m, n, out, om, on, in, im, is);
+      break;
+    default:
+      tile_16(m, n, out, om, on, in, im, is);
+      break;
   }
 }
 
@@ -164,7 +198,8 @@ void interp_copy_box(interp_ctx *cx, const interp_array *in, const int64_t *star
   if (s > 0) interp_copy_run_parallel(cx, &p, out, (const char *)in->data + offset * p.element_bytes);
 }
 
-// --- operations with concrete parameters ------------------------------------------------------------------------------------
+// --- operations with concrete parameters
+// ------------------------------------------------------------------------------------
 
 lemnos_status interp_move_broadcast(interp_call *c, const interp_array *in, interp_array *out, const int64_t *map) {
   int64_t is[INTERP_MAX_RANK], bs[INTERP_MAX_RANK] = {0}, os[INTERP_MAX_RANK];
@@ -192,8 +227,8 @@ lemnos_status interp_move_pad(interp_call *c, const interp_array *in, const inte
   bool any = true;
   for (int d = 0; d < in->rank; d++) {
     int64_t step = interior[d] + 1;
-    int64_t first = low[d] < 0 ? (-low[d] + step - 1) / step : 0;         // first input index at or after 0
-    int64_t last = out->dims[d] - 1 - low[d];                             // highest position inside
+    int64_t first = low[d] < 0 ? (-low[d] + step - 1) / step : 0;  // first input index at or after 0
+    int64_t last = out->dims[d] - 1 - low[d];                      // highest position inside
     last = last < 0 ? -1 : last / step;
     if (last > in->dims[d] - 1) last = in->dims[d] - 1;
     dims[d] = last - first + 1;
@@ -219,7 +254,8 @@ lemnos_status interp_move_slice(interp_call *c, const interp_array *in, interp_a
   for (int d = 0; d < in->rank; d++) {
     int64_t last = start[d] + (out->dims[d] - 1) * stride[d];
     if (start[d] < 0 || last < 0 || last >= in->dims[d])
-      return interp_error(c, LEMNOS_INVALID_ARGUMENT, "slice of dimension %d leaves its size %lld", d, (long long)in->dims[d]);
+      return interp_error(c, LEMNOS_INVALID_ARGUMENT, "slice of dimension %d leaves its size %lld", d,
+                          (long long)in->dims[d]);
     at += start[d] * is[d];
     is[d] *= stride[d];
   }
@@ -233,7 +269,8 @@ lemnos_status interp_move_iota(interp_call *c, interp_array *out, int64_t dimens
   int64_t n = out->dims[dimension];
   if (interp_count(out) == 0) return LEMNOS_SUCCESS;
   interp_cvt v;
-  if (!interp_cvt_init(&v, HLO_S64, out->dtype)) return interp_error(c, LEMNOS_UNIMPLEMENTED, "no conversion to this type");
+  if (!interp_cvt_init(&v, HLO_S64, out->dtype))
+    return interp_error(c, LEMNOS_UNIMPLEMENTED, "no conversion to this type");
   size_t size = (size_t)n * 8 + (size_t)n * 16;
   int64_t *count = interp_scratch(c->cx, size);
   if (!count) return interp_scratch_failed(c, size);
@@ -249,7 +286,8 @@ lemnos_status interp_move_iota(interp_call *c, interp_array *out, int64_t dimens
   return LEMNOS_SUCCESS;
 }
 
-// --- handlers -----------------------------------------------------------------------------------------------------------------
+// --- handlers
+// -----------------------------------------------------------------------------------------------------------------
 
 static lemnos_status run_constant(interp_call *c) {
   const hlo_literal *l = c->in->aux;
@@ -284,19 +322,24 @@ static lemnos_status run_iota(interp_call *c) {
 }
 
 static lemnos_status run_broadcast(interp_call *c) {
-  return interp_move_broadcast(c, interp_arg(c, 0), interp_result(c, 0), HLO_ATTRS(c->in->src, broadcast)->dimensions.data);
+  return interp_move_broadcast(c, interp_arg(c, 0), interp_result(c, 0),
+                               HLO_ATTRS(c->in->src, broadcast)->dimensions.data);
 }
 
 lemnos_status interp_alias_reshape(interp_call *c) {
   interp_value *v = interp_result_value(c, 0);
   const interp_type *t = &c->in->result_types[0];
-  if (c->in->flags & INTERP_DYNAMIC) LEMNOS_TRY(interp_infer_dims(c));
-  else interp_array_set_type(&v->a, t->dtype, t->rank, t->dims);
+  if (c->in->flags & INTERP_DYNAMIC)
+    LEMNOS_TRY(interp_infer_dims(c));
+  else
+    interp_array_set_type(&v->a, t->dtype, t->rank, t->dims);
   int rank = v->a.rank;
   int64_t dims[INTERP_MAX_RANK];
   memcpy(dims, v->a.dims, sizeof(int64_t) * (size_t)rank);
   int64_t n = interp_count(&v->a), m = interp_count(interp_arg(c, 0));
-  if (n != m) return interp_error(c, LEMNOS_INVALID_ARGUMENT, "%lld elements cannot be reshaped to %lld", (long long)m, (long long)n);
+  if (n != m)
+    return interp_error(c, LEMNOS_INVALID_ARGUMENT, "%lld elements cannot be reshaped to %lld", (long long)m,
+                        (long long)n);
   interp_take_arg(c, 0, v);
   interp_array_set_type(&v->a, t->dtype, rank, dims);
   return LEMNOS_SUCCESS;
@@ -311,7 +354,8 @@ static lemnos_status run_bitcast_convert(interp_call *c) {
   } else if (ib >= 8 && ob >= 8) {  // little-endian parts, in order
     memcpy(out->data, in->data, (size_t)interp_bytes(out));
   } else {
-    // Between 2-, 4-bit and wider types, which memory holds unpacked: through a stream of bits, least significant first.
+    // Between 2-, 4-bit and wider types, which memory holds unpacked: through a stream of bits, least significant
+    // first.
     const uint8_t *x = in->data;
     uint8_t *y = out->data;
     int64_t n = interp_count(out), total = n * ob, written = 0;
@@ -395,9 +439,14 @@ static lemnos_status run_concatenate(interp_call *c) {
 
 lemnos_status interp_compile_move(interp_compiler *c, interp_insn *in) {
   switch (in->src->op) {
-    case HLO_OP_CONSTANT: return compile_constant(c, in);
-    case HLO_OP_IOTA: in->fn = run_iota; break;
-    case HLO_OP_BROADCAST_IN_DIM: in->fn = run_broadcast; break;
+    case HLO_OP_CONSTANT:
+      return compile_constant(c, in);
+    case HLO_OP_IOTA:
+      in->fn = run_iota;
+      break;
+    case HLO_OP_BROADCAST_IN_DIM:
+      in->fn = run_broadcast;
+      break;
     case HLO_OP_RESHAPE:
       in->fn = interp_alias_reshape;
       in->flags |= INTERP_SELF_ALLOC;
@@ -408,13 +457,26 @@ lemnos_status interp_compile_move(interp_compiler *c, interp_insn *in) {
       in->fn = interp_alias_reshape;
       in->flags |= INTERP_SELF_ALLOC;
       break;
-    case HLO_OP_BITCAST_CONVERT: in->fn = run_bitcast_convert; break;
-    case HLO_OP_TRANSPOSE: in->fn = run_transpose; break;
-    case HLO_OP_SLICE: in->fn = run_slice; break;
-    case HLO_OP_REVERSE: in->fn = run_reverse; break;
-    case HLO_OP_PAD: in->fn = run_pad; break;
-    case HLO_OP_CONCATENATE: in->fn = run_concatenate; break;
-    default: return interp_refuse(in->src, "operation is not supported");
+    case HLO_OP_BITCAST_CONVERT:
+      in->fn = run_bitcast_convert;
+      break;
+    case HLO_OP_TRANSPOSE:
+      in->fn = run_transpose;
+      break;
+    case HLO_OP_SLICE:
+      in->fn = run_slice;
+      break;
+    case HLO_OP_REVERSE:
+      in->fn = run_reverse;
+      break;
+    case HLO_OP_PAD:
+      in->fn = run_pad;
+      break;
+    case HLO_OP_CONCATENATE:
+      in->fn = run_concatenate;
+      break;
+    default:
+      return interp_refuse(in->src, "operation is not supported");
   }
   return LEMNOS_SUCCESS;
 }

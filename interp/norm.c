@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// batch_norm_inference, _training, _grad: statistics over all dimensions but the feature one, computed in f64 and rounded
-// once per result element.
+// batch_norm_inference, _training, _grad: statistics over all dimensions but the feature one, computed in f64 and
+// rounded once per result element.
 #include <math.h>
 
 #include "interp/interp_internal.h"
@@ -30,8 +30,8 @@ static void from_f64(interp_array *out, const double *x) {
   if (interp_cvt_init(&v, HLO_F64, out->dtype)) interp_cvt_run(&v, interp_count(out), x, out->data);
 }
 
-#define FOR_FEATURE(f, at)                         \
-  for (int64_t o_ = 0; o_ < v.outer; o_++)         \
+#define FOR_FEATURE(f, at)                 \
+  for (int64_t o_ = 0; o_ < v.outer; o_++) \
     for (int64_t i_ = 0, at; i_ < v.inner && ((at = (o_ * v.features + (f)) * v.inner + i_), 1); i_++)
 
 static lemnos_status run_inference(interp_call *c) {
@@ -100,12 +100,20 @@ static lemnos_status run_grad(interp_call *c) {
 }
 
 lemnos_status interp_compile_norm(interp_compiler *c, interp_insn *in) {
-  if (in->flags & INTERP_DYNAMIC && in->src->op != HLO_OP_BATCH_NORM_INFERENCE) return interp_refuse(in->src, "dynamic shapes");
+  if (in->flags & INTERP_DYNAMIC && in->src->op != HLO_OP_BATCH_NORM_INFERENCE)
+    return interp_refuse(in->src, "dynamic shapes");
   switch (in->src->op) {
-    case HLO_OP_BATCH_NORM_INFERENCE: in->fn = run_inference; break;
-    case HLO_OP_BATCH_NORM_TRAINING: in->fn = run_training; break;
-    case HLO_OP_BATCH_NORM_GRAD: in->fn = run_grad; break;
-    default: return interp_refuse(in->src, "operation is not supported");
+    case HLO_OP_BATCH_NORM_INFERENCE:
+      in->fn = run_inference;
+      break;
+    case HLO_OP_BATCH_NORM_TRAINING:
+      in->fn = run_training;
+      break;
+    case HLO_OP_BATCH_NORM_GRAD:
+      in->fn = run_grad;
+      break;
+    default:
+      return interp_refuse(in->src, "operation is not supported");
   }
   return LEMNOS_SUCCESS;
 }

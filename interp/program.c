@@ -37,11 +37,14 @@ lemnos_status interp_error(const interp_call *c, lemnos_status_code code, const 
 }
 
 interp_type interp_type_of(interp_compiler *c, const hlo_shape *leaf) {
-  interp_type t = {.dtype = leaf->dtype, .rank = leaf->rank, .dims = leaf->dims, .is_static = true, .n = 1, .shape = leaf};
+  interp_type t = {
+      .dtype = leaf->dtype, .rank = leaf->rank, .dims = leaf->dims, .is_static = true, .n = 1, .shape = leaf};
   if (leaf->dtype == HLO_TOKEN) t.rank = 0, t.n = 0;
   for (int d = 0; d < t.rank; d++) {
-    if (t.dims[d] < 0) t.is_static = false;
-    else t.n *= t.dims[d];
+    if (t.dims[d] < 0)
+      t.is_static = false;
+    else
+      t.n *= t.dims[d];
   }
   return t;
 }
@@ -58,7 +61,8 @@ bool interp_same_type(const interp_type *a, const interp_type *b) {
   return true;
 }
 
-// --- values and liveness ------------------------------------------------------------------------------------------------
+// --- values and liveness
+// ------------------------------------------------------------------------------------------------
 
 typedef struct leaves {
   int32_t *v;  // value numbers
@@ -69,12 +73,12 @@ typedef struct lowering {
   interp_compiler *c;
   const hlo_computation *comp;
   arena *scratch;
-  u64map leaves_of;          // instr -> leaves *
-  u64map live;               // instr -> 1
-  VEC(int32_t) last_use;     // per value: record index, INT32_MAX for results
-  VEC(int32_t) reg;          // per value
+  u64map leaves_of;       // instr -> leaves *
+  u64map live;            // instr -> 1
+  VEC(int32_t) last_use;  // per value: record index, INT32_MAX for results
+  VEC(int32_t) reg;       // per value
   VEC(int32_t) free_regs;
-  VEC(interp_insn) insns;    // registers still value numbers until assign_registers
+  VEC(interp_insn) insns;  // registers still value numbers until assign_registers
   int32_t n_regs;
 } lowering;
 
@@ -82,7 +86,9 @@ static bool is_alias_op(hlo_op op) {
   return op == HLO_OP_TUPLE || op == HLO_OP_GET_TUPLE_ELEMENT || op == HLO_OP_OPTIMIZATION_BARRIER || op == HLO_OP_COPY;
 }
 
-static leaves *get_leaves(const lowering *l, const hlo_instr *i) { return ptrmap_get(&l->leaves_of, i); }
+static leaves *get_leaves(const lowering *l, const hlo_instr *i) {
+  return ptrmap_get(&l->leaves_of, i);
+}
 
 static int32_t new_value(lowering *l) {
   vec_push(l->scratch, &l->last_use, -1);
@@ -132,18 +138,24 @@ static leaves *make_leaves(lowering *l, const hlo_instr *i) {
   return r;
 }
 
-// --- one instruction ------------------------------------------------------------------------------------------------------
+// --- one instruction
+// ------------------------------------------------------------------------------------------------------
 
 static lemnos_status compile_family(interp_compiler *c, interp_insn *in) {
   const hlo_instr *i = in->src;
   switch (i->op) {
-    case HLO_OP_BITCAST_CONVERT: return interp_compile_move(c, in);
-    case HLO_OP_FFT: return interp_compile_fft(c, in);
+    case HLO_OP_BITCAST_CONVERT:
+      return interp_compile_move(c, in);
+    case HLO_OP_FFT:
+      return interp_compile_fft(c, in);
     case HLO_OP_UNIFORM_QUANTIZE:
-    case HLO_OP_UNIFORM_DEQUANTIZE: return interp_compile_quant(c, in);
+    case HLO_OP_UNIFORM_DEQUANTIZE:
+      return interp_compile_quant(c, in);
     case HLO_OP_AFTER_ALL:
-    case HLO_OP_CREATE_TOKEN: return interp_compile_control(c, in);
-    default: break;
+    case HLO_OP_CREATE_TOKEN:
+      return interp_compile_control(c, in);
+    default:
+      break;
   }
   if (interp_needs_quant_wrap(in)) return interp_compile_quant_wrap(c, in);
   switch ((hlo_op_family)hlo_op_table[i->op].family) {
@@ -151,25 +163,44 @@ static lemnos_status compile_family(interp_compiler *c, interp_insn *in) {
     case HLO_FAMILY_BINARY:
     case HLO_FAMILY_TERNARY:
     case HLO_FAMILY_CONVERT:
-    case HLO_FAMILY_CHLO: return interp_compile_elementwise(c, in);
-    case HLO_FAMILY_SHAPE: return interp_compile_move(c, in);
-    case HLO_FAMILY_INDEX: return interp_compile_index(c, in);
-    case HLO_FAMILY_REDUCE: return interp_compile_reduce(c, in);
-    case HLO_FAMILY_WINDOW: return interp_compile_window(c, in);
-    case HLO_FAMILY_SORT: return interp_compile_sort(c, in);
-    case HLO_FAMILY_DOT: return interp_compile_dot(c, in);
-    case HLO_FAMILY_CONV: return interp_compile_conv(c, in);
-    case HLO_FAMILY_LINALG: return interp_compile_linalg(c, in);
-    case HLO_FAMILY_NORM: return interp_compile_norm(c, in);
-    case HLO_FAMILY_RNG: return interp_compile_rng(c, in);
-    case HLO_FAMILY_CONTROL: return interp_compile_control(c, in);
-    case HLO_FAMILY_TUPLE: break;
-    case HLO_FAMILY_DYNAMIC: return interp_compile_dynamic(c, in);
-    case HLO_FAMILY_QUANT: return interp_compile_quant(c, in);
-    case HLO_FAMILY_COLLECTIVE: return interp_compile_collective(c, in);
-    case HLO_FAMILY_HOST: break;
-    case HLO_FAMILY_CUSTOM: return interp_compile_custom(c, in);
-    case HLO_FAMILY_CHECK: return interp_compile_check(c, in);
+    case HLO_FAMILY_CHLO:
+      return interp_compile_elementwise(c, in);
+    case HLO_FAMILY_SHAPE:
+      return interp_compile_move(c, in);
+    case HLO_FAMILY_INDEX:
+      return interp_compile_index(c, in);
+    case HLO_FAMILY_REDUCE:
+      return interp_compile_reduce(c, in);
+    case HLO_FAMILY_WINDOW:
+      return interp_compile_window(c, in);
+    case HLO_FAMILY_SORT:
+      return interp_compile_sort(c, in);
+    case HLO_FAMILY_DOT:
+      return interp_compile_dot(c, in);
+    case HLO_FAMILY_CONV:
+      return interp_compile_conv(c, in);
+    case HLO_FAMILY_LINALG:
+      return interp_compile_linalg(c, in);
+    case HLO_FAMILY_NORM:
+      return interp_compile_norm(c, in);
+    case HLO_FAMILY_RNG:
+      return interp_compile_rng(c, in);
+    case HLO_FAMILY_CONTROL:
+      return interp_compile_control(c, in);
+    case HLO_FAMILY_TUPLE:
+      break;
+    case HLO_FAMILY_DYNAMIC:
+      return interp_compile_dynamic(c, in);
+    case HLO_FAMILY_QUANT:
+      return interp_compile_quant(c, in);
+    case HLO_FAMILY_COLLECTIVE:
+      return interp_compile_collective(c, in);
+    case HLO_FAMILY_HOST:
+      break;
+    case HLO_FAMILY_CUSTOM:
+      return interp_compile_custom(c, in);
+    case HLO_FAMILY_CHECK:
+      return interp_compile_check(c, in);
   }
   return interp_refuse(i, "operation is not supported");
 }
@@ -208,9 +239,12 @@ static lemnos_status compile_instr(lowering *l, const hlo_instr *i) {
   return LEMNOS_SUCCESS;
 }
 
-// --- registers ------------------------------------------------------------------------------------------------------------
+// --- registers
+// ------------------------------------------------------------------------------------------------------------
 
-static int32_t take_reg(lowering *l) { return l->free_regs.len ? vec_pop(&l->free_regs) : l->n_regs++; }
+static int32_t take_reg(lowering *l) {
+  return l->free_regs.len ? vec_pop(&l->free_regs) : l->n_regs++;
+}
 
 static void assign_registers(lowering *l, interp_code *code, const leaves *root) {
   for (int t = 0; t < l->insns.len; t++)
@@ -332,12 +366,19 @@ void interp_program_destroy(interp_program *p) {
   if (p) arena_destroy(p->arena);
 }
 
-int interp_program_n_args(const interp_program *p) { return p->entry->n_params; }
-int interp_program_n_results(const interp_program *p) { return p->entry->n_results; }
+int interp_program_n_args(const interp_program *p) {
+  return p->entry->n_params;
+}
+int interp_program_n_results(const interp_program *p) {
+  return p->entry->n_results;
+}
 
-// --- disassembler ---------------------------------------------------------------------------------------------------------
+// --- disassembler
+// ---------------------------------------------------------------------------------------------------------
 
-static void print_type(strbuf *out, const interp_type *t) { hlo_shape_print(out, t->shape); }
+static void print_type(strbuf *out, const interp_type *t) {
+  hlo_shape_print(out, t->shape);
+}
 
 static void print_insn(strbuf *out, const interp_insn *in, int t) {
   strbuf_printf(out, "  %4d  ", t);
@@ -349,8 +390,10 @@ static void print_insn(strbuf *out, const interp_insn *in, int t) {
   for (int k = 0; k < in->n_args; k++)
     strbuf_printf(out, "%s%sr%d", k ? ", " : " ", in->dies[k] ? "~" : "", in->args[k]);
   for (int k = 0; k < in->n_results; k++)
-    if (in->in_place[k] == INTERP_IN_PLACE_ANY) strbuf_append_cstr(out, " inplace(any)");
-    else if (in->in_place[k] >= 0) strbuf_printf(out, " inplace(r%d<-r%d)", in->results[k], in->args[in->in_place[k]]);
+    if (in->in_place[k] == INTERP_IN_PLACE_ANY)
+      strbuf_append_cstr(out, " inplace(any)");
+    else if (in->in_place[k] >= 0)
+      strbuf_printf(out, " inplace(r%d<-r%d)", in->results[k], in->args[in->in_place[k]]);
   for (int k = 0; k < in->n_subs; k++) strbuf_printf(out, " @" STRV_FMT, STRV_ARG(in->subs[k]->src->name));
   for (int k = 0; k < in->n_release; k++) strbuf_printf(out, " drop r%d", in->release[k]);
   strbuf_printf(out, "  ; %%" STRV_FMT "\n", STRV_ARG(in->src->name));
@@ -362,8 +405,10 @@ void interp_program_disassemble(const interp_program *p, strbuf *out) {
     strbuf_printf(out, "%s @" STRV_FMT "  registers %d\n  params", code == p->entry ? "entry" : "code",
                   STRV_ARG(code->src->name), code->n_regs);
     for (int j = 0; j < code->n_params; j++) {
-      if (code->param_regs[j] < 0) strbuf_printf(out, " _:");
-      else strbuf_printf(out, " r%d:", code->param_regs[j]);
+      if (code->param_regs[j] < 0)
+        strbuf_printf(out, " _:");
+      else
+        strbuf_printf(out, " r%d:", code->param_regs[j]);
       print_type(out, &code->param_types[j]);
     }
     strbuf_append_char(out, '\n');

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantized types: uniform_quantize and uniform_dequantize themselves, and arithmetic on quantized values, which is done
-// as dequantize, compute in the expressed type, quantize. For that the instruction is rewritten, once, into a small
-// computation of its own that is compiled like any other.
+// Quantized types: uniform_quantize and uniform_dequantize themselves, and arithmetic on quantized values, which is
+// done as dequantize, compute in the expressed type, quantize. For that the instruction is rewritten, once, into a
+// small computation of its own that is compiled like any other.
 #include "interp/interp_internal.h"
 
 static bool has_quant(const interp_type *t, int n) {
@@ -23,10 +23,14 @@ bool interp_needs_quant_wrap(const interp_insn *in) {
     case HLO_FAMILY_DOT:
     case HLO_FAMILY_CONV:
     case HLO_FAMILY_LINALG:
-    case HLO_FAMILY_NORM: return true;
-    case HLO_FAMILY_DYNAMIC: return op == HLO_OP_DYNAMIC_CONV;
-    case HLO_FAMILY_SHAPE: return op == HLO_OP_IOTA;
-    default: return false;  // movement, or bodies that are themselves compiled with quantized types
+    case HLO_FAMILY_NORM:
+      return true;
+    case HLO_FAMILY_DYNAMIC:
+      return op == HLO_OP_DYNAMIC_CONV;
+    case HLO_FAMILY_SHAPE:
+      return op == HLO_OP_IOTA;
+    default:
+      return false;  // movement, or bodies that are themselves compiled with quantized types
   }
 }
 
@@ -57,8 +61,8 @@ lemnos_status interp_compile_quant_wrap(interp_compiler *c, interp_insn *in) {
   for (int k = 0; k < i->n_operands; k++)
     if (operands[k]->shape->quant)
       operands[k] = make(comp, HLO_OP_UNIFORM_DEQUANTIZE, expressed(m, operands[k]->shape), 1, &operands[k], i, NULL);
-  hlo_instr *r = hlo_instr_create(comp, NULL, i->op, expressed(m, i->shape), i->n_operands, operands, i->n_called, i->called,
-                                  i->attrs, i->loc, (strv){0});
+  hlo_instr *r = hlo_instr_create(comp, NULL, i->op, expressed(m, i->shape), i->n_operands, operands, i->n_called,
+                                  i->called, i->attrs, i->loc, (strv){0});
   if (i->shape->quant) r = make(comp, HLO_OP_UNIFORM_QUANTIZE, hlo_shape_intern(m->shapes, i->shape), 1, &r, i, NULL);
   comp->root = r;
   const interp_code *code;

@@ -15,10 +15,10 @@ typedef struct ragged {
   axis outer[2 * INTERP_MAX_RANK], inner[INTERP_MAX_RANK];
   int ragged_outer, ragged_inner;  // which axis is ragged, -1: not there
   int64_t groups, length;
-  int32_t *group_of;               // [prefix][length], -1: none
-  int64_t rhs_group, out_group;    // strides by group
+  int32_t *group_of;             // [prefix][length], -1: none
+  int64_t rhs_group, out_group;  // strides by group
   interp_math math;
-  const char *lhs, *rhs;           // converted
+  const char *lhs, *rhs;  // converted
 } ragged;
 
 static lemnos_status groups_init(interp_call *c, ragged *r, const interp_array *sizes, int64_t length) {
@@ -52,7 +52,8 @@ static void accumulate(const ragged *r, int64_t l, int64_t x, void *sum) {
   }
 }
 
-// The sum for one output position; group: of a free ragged dimension, or the output's group of a contracting one (-1: all).
+// The sum for one output position; group: of a free ragged dimension, or the output's group of a contracting one (-1:
+// all).
 static void sum_at(const ragged *r, int64_t l, int64_t x, int64_t prefix, int64_t group, void *sum) {
   int64_t index[INTERP_MAX_RANK] = {0}, total = 1;
   for (int k = 0; k < r->n_inner; k++) total *= r->inner[k].size;
@@ -107,7 +108,8 @@ static lemnos_status widen(interp_call *c, const interp_array *a, interp_math m,
   size_t bytes = (size_t)(interp_count(a) * interp_math_bytes(m)) + 16;
   char *x = interp_scratch(c->cx, bytes);
   if (!x) return interp_scratch_failed(c, bytes);
-  if (!interp_cvt_init(&v, a->dtype, interp_math_dtype(m))) return interp_error(c, LEMNOS_UNIMPLEMENTED, "no conversion of this element type");
+  if (!interp_cvt_init(&v, a->dtype, interp_math_dtype(m)))
+    return interp_error(c, LEMNOS_UNIMPLEMENTED, "no conversion of this element type");
   interp_cvt_run(&v, interp_count(a), a->data, x);
   *out = x;
   return LEMNOS_SUCCESS;
@@ -118,7 +120,8 @@ lemnos_status interp_run_ragged_dot(interp_call *c) {
   const hlo_dot_dnums *d = &at->dnums;
   const interp_array *lhs = interp_arg(c, 0), *rhs = interp_arg(c, 1), *sizes = interp_arg(c, 2);
   interp_array *out = interp_result(c, 0);
-  int64_t ls[INTERP_MAX_RANK], rs[INTERP_MAX_RANK], os[INTERP_MAX_RANK], dim = at->lhs_ragged_dimensions.data[0], prefix_sizes[INTERP_MAX_RANK];
+  int64_t ls[INTERP_MAX_RANK], rs[INTERP_MAX_RANK], os[INTERP_MAX_RANK], dim = at->lhs_ragged_dimensions.data[0],
+                                                                         prefix_sizes[INTERP_MAX_RANK];
   bool batch = hlo_i64s_contains(d->lhs_batch, dim), contracting = hlo_i64s_contains(d->lhs_contracting, dim);
   ragged r = {.ragged_outer = -1, .ragged_inner = -1, .math = interp_math_for(lhs->dtype, out->dtype, INT64_MAX)};
   interp_strides(lhs, ls);
@@ -130,7 +133,8 @@ lemnos_status interp_run_ragged_dot(interp_call *c) {
   for (int k = n_prefix - 1, s = 1; k >= 0; k--) prefix_sizes[k] = s, s *= (int)sizes->dims[k];
   for (int k = 0; k < d->lhs_batch.n; k++) {
     int64_t a = d->lhs_batch.data[k], b = d->rhs_batch.data[k];
-    r.outer[r.n_outer++] = (axis){lhs->dims[a], ls[a], rs[b], os[o++], !batch && used < n_prefix ? prefix_sizes[used] : 0};
+    r.outer[r.n_outer++] =
+        (axis){lhs->dims[a], ls[a], rs[b], os[o++], !batch && used < n_prefix ? prefix_sizes[used] : 0};
     used++;
   }
   for (int k = 0; k < lhs->rank; k++) {
@@ -141,7 +145,8 @@ lemnos_status interp_run_ragged_dot(interp_call *c) {
     used += before;
   }
   for (int k = 0; k < rhs->rank; k++)
-    if (!hlo_i64s_contains(d->rhs_batch, k) && !hlo_i64s_contains(d->rhs_contracting, k) && !hlo_i64s_contains(at->rhs_group_dimensions, k))
+    if (!hlo_i64s_contains(d->rhs_batch, k) && !hlo_i64s_contains(d->rhs_contracting, k) &&
+        !hlo_i64s_contains(at->rhs_group_dimensions, k))
       r.outer[r.n_outer++] = (axis){rhs->dims[k], 0, rs[k], os[o++], 0};
   bool passed = false;
   for (int k = 0; k < d->lhs_contracting.n; k++) {

@@ -3,9 +3,9 @@
 //
 // reduce folds in row-major order of the reduced dimensions, starting from the init value, for a block of outputs at a
 // time (lanes): the k-th elements of all outputs of the block are gathered, then folded in one typed loop. Few outputs
-// over many elements: the range is cut into a number of consecutive chunks fixed by its size, which are the lanes, and the
-// chunks are then folded in order (the specification leaves the association open; the order stays, but for commutative
-// operations over contiguous elements, whose lanes are interleaved).
+// over many elements: the range is cut into a number of consecutive chunks fixed by its size, which are the lanes, and
+// the chunks are then folded in order (the specification leaves the association open; the order stays, but for
+// commutative operations over contiguous elements, whose lanes are interleaved).
 #include "interp/interp_internal.h"
 
 #define MAX_OPERANDS 32
@@ -22,8 +22,8 @@ typedef struct reduce_job {
   const char *init[MAX_OPERANDS];
   char *out[MAX_OPERANDS];
   int bytes[MAX_OPERANDS];
-  char **scratch;            // per thread
-  lemnos_status *status;     // per thread, first failure
+  char **scratch;         // per thread
+  lemnos_status *status;  // per thread, first failure
 } reduce_job;
 
 static int64_t offset_of(int64_t index, int n, const int64_t *dims, const int64_t *strides) {
@@ -66,12 +66,19 @@ static bool even(const int64_t *offsets, int64_t n, int64_t *stride) {
   return true;
 }
 
-static void gather(const int64_t *offsets, int64_t n, bool is_even, int64_t stride, int bytes, const char *in, char *out) {
+static void gather(const int64_t *offsets, int64_t n, bool is_even, int64_t stride, int bytes, const char *in,
+                   char *out) {
   if (is_even) return interp_copy_line(n, bytes, out, 1, in + offsets[0] * bytes, stride);
   switch (bytes) {
-    case 1: for (int64_t k = 0; k < n; k++) out[k] = in[offsets[k]]; break;
-    case 4: for (int64_t k = 0; k < n; k++) memcpy(out + 4 * k, in + 4 * offsets[k], 4); break;
-    default: for (int64_t k = 0; k < n; k++) memcpy(out + bytes * k, in + bytes * offsets[k], (size_t)bytes); break;
+    case 1:
+      for (int64_t k = 0; k < n; k++) out[k] = in[offsets[k]];
+      break;
+    case 4:
+      for (int64_t k = 0; k < n; k++) memcpy(out + 4 * k, in + 4 * offsets[k], 4);
+      break;
+    default:
+      for (int64_t k = 0; k < n; k++) memcpy(out + bytes * k, in + bytes * offsets[k], (size_t)bytes);
+      break;
   }
 }
 
@@ -122,13 +129,16 @@ static lemnos_status reduce_chunked(const reduce_job *j, int64_t output, char *s
   const void *x[MAX_OPERANDS];
   for (int64_t r = 0; r < size && across; r++) {
     x[0] = j->in[0] + (base + r * n) * j->bytes[0];
-    if (r == 0) interp_fold_widen(f, 0, n, x[0], l.acc[0]);
-    else LEMNOS_TRY(interp_fold_step(f, j->cx, l.fold, n, x, (void *const *)l.acc));
+    if (r == 0)
+      interp_fold_widen(f, 0, n, x[0], l.acc[0]);
+    else
+      LEMNOS_TRY(interp_fold_step(f, j->cx, l.fold, n, x, (void *const *)l.acc));
   }
   for (int64_t r = 0; r < size && !across; r++) {
     for (int64_t k = 0; k < n; k++) {
       int64_t e = k * size + r;
-      l.offsets[k] = base + (linear ? e * j->reduced_strides[0] : offset_of(e, j->n_reduced, j->reduced_dims, j->reduced_strides));
+      l.offsets[k] =
+          base + (linear ? e * j->reduced_strides[0] : offset_of(e, j->n_reduced, j->reduced_dims, j->reduced_strides));
     }
     for (int k = 0; k < f->n; k++) {
       gather(l.offsets, n, linear, linear ? size * j->reduced_strides[0] : 0, j->bytes[k], j->in[k], l.x[k]);
@@ -229,8 +239,10 @@ static lemnos_status run_reduce(interp_call *c) {
   }
   lemnos_status s = LEMNOS_SUCCESS;
   for (int t = 0; t < threads; t++) {
-    if (!s) s = j.status[t];
-    else lemnos_status_free(j.status[t]);
+    if (!s)
+      s = j.status[t];
+    else
+      lemnos_status_free(j.status[t]);
   }
   return s;
 }
@@ -245,7 +257,8 @@ static lemnos_status compile_reduce(interp_compiler *c, interp_insn *in) {
   return LEMNOS_SUCCESS;
 }
 
-// --- map --------------------------------------------------------------------------------------------------------------------
+// --- map
+// --------------------------------------------------------------------------------------------------------------------
 
 static lemnos_status run_map(interp_call *c) {
   const interp_region *r = c->in->aux;
@@ -265,7 +278,8 @@ static lemnos_status run_map(interp_call *c) {
   return LEMNOS_SUCCESS;
 }
 
-// --- scan ---------------------------------------------------------------------------------------------------------------------
+// --- scan
+// ---------------------------------------------------------------------------------------------------------------------
 
 // Operands: inputs.., carries..; body(slices.., carries..) -> (output slices.., carries..); results: outputs.., final
 // carries... Slices lack the scan dimension.
@@ -317,12 +331,14 @@ static lemnos_status compile_scan(interp_compiler *c, interp_insn *in) {
   const hlo_attrs_scan *a = HLO_ATTRS(in->src, scan);
   const interp_code *body;
   if (in->flags & INTERP_DYNAMIC) return interp_refuse(in->src, "dynamic shapes");
-  if (in->n_args > MAX_OPERANDS || in->n_results > MAX_OPERANDS) return interp_refuse(in->src, "more than %d operands", MAX_OPERANDS);
+  if (in->n_args > MAX_OPERANDS || in->n_results > MAX_OPERANDS)
+    return interp_refuse(in->src, "more than %d operands", MAX_OPERANDS);
   if (a->n_carries < 0 || a->n_carries > in->n_results || a->n_carries > in->n_args)
     return interp_refuse(in->src, "%lld carries of %d operands", (long long)a->n_carries, in->n_args);
   LEMNOS_TRY(interp_compile_computation(c, in->src->called[0], &body));
   for (int k = 0; k < in->n_args - (int)a->n_carries; k++)
-    if (body->param_types[k].rank != in->arg_types[k].rank - 1) return interp_refuse(in->src, "a body over slices with the scan dimension");
+    if (body->param_types[k].rank != in->arg_types[k].rank - 1)
+      return interp_refuse(in->src, "a body over slices with the scan dimension");
   interp_insn_set_subs(c, in, 1, &body);
   in->fn = run_scan;
   return LEMNOS_SUCCESS;
@@ -330,8 +346,10 @@ static lemnos_status compile_scan(interp_compiler *c, interp_insn *in) {
 
 lemnos_status interp_compile_reduce(interp_compiler *c, interp_insn *in) {
   switch (in->src->op) {
-    case HLO_OP_REDUCE: return compile_reduce(c, in);
-    case HLO_OP_SCAN: return compile_scan(c, in);
+    case HLO_OP_REDUCE:
+      return compile_reduce(c, in);
+    case HLO_OP_SCAN:
+      return compile_scan(c, in);
     case HLO_OP_MAP: {
       interp_region *r;
       if (in->n_args > MAX_OPERANDS) return interp_refuse(in->src, "more than %d operands", MAX_OPERANDS);
@@ -340,6 +358,7 @@ lemnos_status interp_compile_reduce(interp_compiler *c, interp_insn *in) {
       in->fn = run_map;
       return LEMNOS_SUCCESS;
     }
-    default: return interp_refuse(in->src, "operation is not supported");
+    default:
+      return interp_refuse(in->src, "operation is not supported");
   }
 }

@@ -6,7 +6,8 @@
 // compiled as ordinary code and called element by element.
 #include "interp/interp_internal.h"
 
-// --- conversions ------------------------------------------------------------------------------------------------------------
+// --- conversions
+// ------------------------------------------------------------------------------------------------------------
 
 bool interp_cvt_init(interp_cvt *v, hlo_dtype from, hlo_dtype to) {
   *v = (interp_cvt){.from = from, .to = to};
@@ -17,11 +18,14 @@ bool interp_cvt_init(interp_cvt *v, hlo_dtype from, hlo_dtype to) {
 }
 
 void interp_cvt_run(const interp_cvt *v, int64_t n, const void *in, void *out) {
-  if (v->fn) v->fn(&v->param, n, &in, out);
-  else if (in != out) memcpy(out, in, (size_t)(n * hlo_dtype_bytes(v->to)));
+  if (v->fn)
+    v->fn(&v->param, n, &in, out);
+  else if (in != out)
+    memcpy(out, in, (size_t)(n * hlo_dtype_bytes(v->to)));
 }
 
-// --- lanes --------------------------------------------------------------------------------------------------------------------
+// --- lanes
+// --------------------------------------------------------------------------------------------------------------------
 
 typedef struct lane_ref {
   int32_t param;         // >= 0: parameter leaf
@@ -53,7 +57,9 @@ typedef struct lane_values {
   int n;
 } lane_values;
 
-static lane_values *lane_get(const u64map *m, const hlo_instr *i) { return ptrmap_get(m, i); }
+static lane_values *lane_get(const u64map *m, const hlo_instr *i) {
+  return ptrmap_get(m, i);
+}
 
 static size_t lane_place(interp_region *r, int bytes) {
   size_t at = r->scratch;
@@ -107,7 +113,8 @@ static bool lane_instr(interp_compiler *c, interp_region *r, arena *scratch, con
   }
   ptrmap_put(scratch, m, i, v);
   switch (i->op) {
-    case HLO_OP_CONSTANT: return lane_constant(c, i, v);
+    case HLO_OP_CONSTANT:
+      return lane_constant(c, i, v);
     case HLO_OP_TUPLE:
     case HLO_OP_OPTIMIZATION_BARRIER:
     case HLO_OP_COPY:
@@ -139,7 +146,8 @@ static bool lane_instr(interp_compiler *c, interp_region *r, arena *scratch, con
       }
       return lane_lower(c, r, scratch, i->called[0], &args, v, depth + 1);
     }
-    default: return lane_op(c, r, i, m, v);
+    default:
+      return lane_op(c, r, i, m, v);
   }
 }
 
@@ -184,7 +192,8 @@ lemnos_status interp_region_compile(interp_compiler *c, const hlo_computation *c
   for (int p = 0; p < comp->n_params; p++) n += hlo_shape_leaves(comp->params[p]->shape);
   r->n_params = n;
   r->n_results = hlo_shape_leaves(comp->root->shape);
-  interp_type *params = ARENA_ARRAY(c->a, interp_type, n + 1), *results = ARENA_ARRAY(c->a, interp_type, r->n_results + 1);
+  interp_type *params = ARENA_ARRAY(c->a, interp_type, n + 1),
+              *results = ARENA_ARRAY(c->a, interp_type, r->n_results + 1);
   n = 0;
   for (int p = 0; p < comp->n_params; p++)
     for (int k = 0; k < hlo_shape_leaves(comp->params[p]->shape); k++)
@@ -208,8 +217,12 @@ lemnos_status interp_region_compile(interp_compiler *c, const hlo_computation *c
 }
 
 // Room for the lanes, and behind it one block per result, so that results may overwrite inputs.
-size_t interp_region_scratch(const interp_region *r) { return r->scratch + 64; }
-bool interp_region_is_lanes(const interp_region *r) { return r->lanes; }
+size_t interp_region_scratch(const interp_region *r) {
+  return r->scratch + 64;
+}
+bool interp_region_is_lanes(const interp_region *r) {
+  return r->lanes;
+}
 
 static inline const void *lane_address(const lane_ref *v, const void *const *in, char *scratch) {
   if (v->param >= 0) return in[v->param];
@@ -218,11 +231,21 @@ static inline const void *lane_address(const lane_ref *v, const void *const *in,
 
 static inline void copy_small(void *out, const void *in, size_t bytes) {
   switch (bytes) {
-    case 1: memcpy(out, in, 1); break;
-    case 2: memcpy(out, in, 2); break;
-    case 4: memcpy(out, in, 4); break;
-    case 8: memcpy(out, in, 8); break;
-    default: memmove(out, in, bytes); break;
+    case 1:
+      memcpy(out, in, 1);
+      break;
+    case 2:
+      memcpy(out, in, 2);
+      break;
+    case 4:
+      memcpy(out, in, 4);
+      break;
+    case 8:
+      memcpy(out, in, 8);
+      break;
+    default:
+      memmove(out, in, bytes);
+      break;
   }
 }
 
@@ -249,8 +272,8 @@ static lemnos_status run_as_code(const interp_region *r, interp_ctx *cx, int64_t
   return s;
 }
 
-lemnos_status interp_region_run(const interp_region *r, interp_ctx *cx, void *scratch, int64_t n,
-                                const void *const *in, void *const *out) {
+lemnos_status interp_region_run(const interp_region *r, interp_ctx *cx, void *scratch, int64_t n, const void *const *in,
+                                void *const *out) {
   if (!r->lanes) return run_as_code(r, cx, n, in, out);
   char *base = scratch;
   for (int t = 0; t < r->insns.len; t++) {
@@ -287,9 +310,12 @@ lemnos_status interp_region_run(const interp_region *r, interp_ctx *cx, void *sc
   return LEMNOS_SUCCESS;
 }
 
-// --- folds --------------------------------------------------------------------------------------------------------------------
+// --- folds
+// --------------------------------------------------------------------------------------------------------------------
 
-static bool is_narrow_float(hlo_dtype t) { return hlo_dtype_is_float(t) && t != HLO_F64; }
+static bool is_narrow_float(hlo_dtype t) {
+  return hlo_dtype_is_float(t) && t != HLO_F64;
+}
 
 // The fold of one binary operation on element type `kept`, converted from and to `t`; false: no loop for it.
 static bool fold_binary(arena *a, interp_fold *f, const hlo_instr *root, hlo_dtype t, hlo_dtype kept, bool swapped) {
@@ -297,7 +323,8 @@ static bool fold_binary(arena *a, interp_fold *f, const hlo_instr *root, hlo_dty
   hlo_dtype in[2] = {kept, kept}, *types = ARENA_ARRAY(a, hlo_dtype, 2);
   types[0] = t;
   types[1] = kept;
-  *f = (interp_fold){.n = 1, .types = types, .acc_types = types + 1, .op = root->op, .swapped = swapped, .wide = t != kept};
+  *f = (interp_fold){
+      .n = 1, .types = types, .acc_types = types + 1, .op = root->op, .swapped = swapped, .wide = t != kept};
   if (f->wide && (!interp_cvt_init(&f->widen, t, kept) || !interp_cvt_init(&f->narrow, kept, t))) return false;
   f->fn = hlo_eval_lookup(root->op, root->attrs, 2, in, kept, &f->param, &reason);
   return f->fn != NULL;
@@ -315,7 +342,8 @@ lemnos_status interp_fold_compile(interp_compiler *c, const hlo_computation *bod
   if (same && hlo_computation_is_binary(body, &op, &swapped) && op != HLO_OP_COMPARE &&
       fold_binary(c->a, f, body->root, first, first, swapped)) {
     interp_fold *w = ARENA_NEW(c->a, interp_fold);
-    if (is_narrow_float(first) && (op == HLO_OP_ADD || op == HLO_OP_MULTIPLY) && fold_binary(c->a, w, body->root, first, HLO_F64, swapped))
+    if (is_narrow_float(first) && (op == HLO_OP_ADD || op == HLO_OP_MULTIPLY) &&
+        fold_binary(c->a, w, body->root, first, HLO_F64, swapped))
       f->kept_wide = w;
     return LEMNOS_SUCCESS;
   }
@@ -351,11 +379,15 @@ lemnos_status interp_fold_step(const interp_fold *f, interp_ctx *cx, void *scrat
 }
 
 void interp_fold_widen(const interp_fold *f, int k, int64_t n, const void *in, void *acc) {
-  if (f->wide) interp_cvt_run(&f->widen, n, in, acc);
-  else memcpy(acc, in, (size_t)(n * hlo_dtype_bytes(f->types[k])));
+  if (f->wide)
+    interp_cvt_run(&f->widen, n, in, acc);
+  else
+    memcpy(acc, in, (size_t)(n * hlo_dtype_bytes(f->types[k])));
 }
 
 void interp_fold_narrow(const interp_fold *f, int k, int64_t n, const void *acc, void *out) {
-  if (f->wide) interp_cvt_run(&f->narrow, n, acc, out);
-  else memcpy(out, acc, (size_t)(n * hlo_dtype_bytes(f->types[k])));
+  if (f->wide)
+    interp_cvt_run(&f->narrow, n, acc, out);
+  else
+    memcpy(out, acc, (size_t)(n * hlo_dtype_bytes(f->types[k])));
 }

@@ -6,7 +6,9 @@
 
 #include "interp/interp_internal.h"
 
-static uint32_t rotl(uint32_t x, int n) { return x << n | x >> (32 - n); }
+static uint32_t rotl(uint32_t x, int n) {
+  return x << n | x >> (32 - n);
+}
 
 static void threefry(const uint32_t key[2], uint32_t x[2]) {
   static const int rotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
@@ -37,10 +39,11 @@ static void philox(const uint32_t key[2], uint32_t x[4]) {
   }
 }
 
-// --- rng_bit_generator ------------------------------------------------------------------------------------------------------
+// --- rng_bit_generator
+// ------------------------------------------------------------------------------------------------------
 
-// ThreeFry, up to 32 bits: the result is cut in two along its first even dimension (else its largest one); the two words of
-// counter c are elements c of the halves, interleaved along that dimension in pairs.
+// ThreeFry, up to 32 bits: the result is cut in two along its first even dimension (else its largest one); the two
+// words of counter c are elements c of the halves, interleaved along that dimension in pairs.
 static uint64_t threefry_narrow(const uint32_t key[2], uint64_t counter, interp_array *out, int bytes) {
   int rank = out->rank, split = -1;
   int64_t half[INTERP_MAX_RANK], n = 1, inner = 1, outer = 1;
@@ -89,7 +92,8 @@ static uint64_t philox_fill(const uint32_t key[2], uint64_t low, uint64_t high, 
     uint64_t lo = low + (uint64_t)c, hi = high + (lo < low);
     uint32_t x[4] = {(uint32_t)lo, (uint32_t)(lo >> 32), (uint32_t)hi, (uint32_t)(hi >> 32)};
     philox(key, x);
-    for (int64_t w = 0; w < per && c * per + w < n; w++) memcpy(data + (c * per + w) * bytes, bytes == 8 ? &x[2 * w] : &x[w], (size_t)bytes);
+    for (int64_t w = 0; w < per && c * per + w < n; w++)
+      memcpy(data + (c * per + w) * bytes, bytes == 8 ? &x[2 * w] : &x[w], (size_t)bytes);
   }
   return (uint64_t)blocks;
 }
@@ -115,10 +119,12 @@ static lemnos_status run_bits(interp_call *c) {
   uint32_t key[2] = {(uint32_t)s[0], (uint32_t)(s[0] >> 32)};
   int bytes = hlo_dtype_bytes(out->dtype);
   if (algorithm == HLO_RNG_ALGORITHM_THREE_FRY) {
-    if (size != 16) return interp_error(c, LEMNOS_INVALID_ARGUMENT, "ThreeFry needs a state of 16 bytes, found %zu", size);
+    if (size != 16)
+      return interp_error(c, LEMNOS_INVALID_ARGUMENT, "ThreeFry needs a state of 16 bytes, found %zu", size);
     s[1] += bytes == 8 ? threefry_wide(key, s[1], out) : threefry_narrow(key, s[1], out, bytes);
   } else {
-    if (size != 16 && size != 24) return interp_error(c, LEMNOS_INVALID_ARGUMENT, "Philox needs a state of 16 or 24 bytes, found %zu", size);
+    if (size != 16 && size != 24)
+      return interp_error(c, LEMNOS_INVALID_ARGUMENT, "Philox needs a state of 16 or 24 bytes, found %zu", size);
     uint64_t low = s[1];
     // With a state of two words the key is also the upper half of the counter.
     s[1] += philox_fill(key, low, size == 24 ? s[2] : s[0], out, bytes);
@@ -129,7 +135,8 @@ static lemnos_status run_bits(interp_call *c) {
   return LEMNOS_SUCCESS;
 }
 
-// --- rng ----------------------------------------------------------------------------------------------------------------------
+// --- rng
+// ----------------------------------------------------------------------------------------------------------------------
 
 static double uniform01(const uint32_t key[2], uint64_t counter) {
   uint32_t x[4] = {(uint32_t)counter, (uint32_t)(counter >> 32), 0, 0};
@@ -164,7 +171,8 @@ static lemnos_status run_rng(interp_call *c) {
       v = p + (q - p) * uniform01(key, (uint64_t)k);
     }
     hlo_element_set_f64(out->dtype, out->data, k, 0, v);
-    if (!normal && hlo_element_get_f64(out->dtype, out->data, k, 0) >= q) hlo_element_set_f64(out->dtype, out->data, k, 0, p);
+    if (!normal && hlo_element_get_f64(out->dtype, out->data, k, 0) >= q)
+      hlo_element_set_f64(out->dtype, out->data, k, 0, p);
   }
   return LEMNOS_SUCCESS;
 }

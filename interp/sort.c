@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // sort (variadic, any comparator, always stable) and top_k.
 //
-// Each line along the dimension is sorted as a permutation by merge sort. A comparator that is one LT or GT comparison of
-// two parameters of the same operand becomes comparisons of precomputed keys; any other is run as a region.
+// Each line along the dimension is sorted as a permutation by merge sort. A comparator that is one LT or GT comparison
+// of two parameters of the same operand becomes comparisons of precomputed keys; any other is run as a region.
 #include <math.h>
 
 #include "interp/interp_internal.h"
@@ -11,7 +11,7 @@
 
 typedef struct sort_plan {
   interp_region *region;
-  int key;           // operand compared, -1: region
+  int key;  // operand compared, -1: region
   bool greater, total_order;
 } sort_plan;
 
@@ -20,14 +20,15 @@ typedef struct sorter {
   const sort_plan *p;
   int64_t n;
   int64_t *index, *tmp;
-  uint64_t *keys;          // order-preserving; smaller sorts first
+  uint64_t *keys;                  // order-preserving; smaller sorts first
   const char *line[MAX_OPERANDS];  // contiguous copies of the lines
   int bytes[MAX_OPERANDS];
   int operands;
   void *scratch;
 } sorter;
 
-// Order-preserving key of an element. total: NaNs and zeros by their bits; else -0 == +0 and (NaN compares false) *nan is set.
+// Order-preserving key of an element. total: NaNs and zeros by their bits; else -0 == +0 and (NaN compares false) *nan
+// is set.
 static uint64_t sort_key(hlo_dtype t, const void *data, int64_t i, bool total, bool *nan) {
   uint64_t top = UINT64_C(1) << 63;
   if (hlo_dtype_is_float(t)) {
@@ -121,7 +122,8 @@ static lemnos_status run_sort(interp_call *c) {
   int64_t dim = HLO_ATTRS(c->in->src, sort)->dimension, strides[INTERP_MAX_RANK];
   if (dim < 0) dim += first->rank;
   if (first->rank == 0 || interp_count(first) == 0) {
-    for (int k = 0; k < s.operands; k++) memcpy(interp_result(c, k)->data, interp_arg(c, k)->data, (size_t)interp_bytes(interp_arg(c, k)));
+    for (int k = 0; k < s.operands; k++)
+      memcpy(interp_result(c, k)->data, interp_arg(c, k)->data, (size_t)interp_bytes(interp_arg(c, k)));
     return LEMNOS_SUCCESS;
   }
   interp_strides(first, strides);
@@ -147,7 +149,8 @@ static lemnos_status run_sort(interp_call *c) {
       s.keys = keys && make_keys(&s, interp_arg(c, s.p->key)->dtype, keys) ? keys : NULL;
       LEMNOS_TRY(merge_sort(&s));
       for (int k = 0; k < s.operands; k++) {
-        for (int64_t e = 0; e < s.n; e++) memcpy(sorted + e * s.bytes[k], line[k] + s.index[e] * s.bytes[k], (size_t)s.bytes[k]);
+        for (int64_t e = 0; e < s.n; e++)
+          memcpy(sorted + e * s.bytes[k], line[k] + s.index[e] * s.bytes[k], (size_t)s.bytes[k]);
         interp_copy_line(s.n, s.bytes[k], (char *)interp_result(c, k)->data + base * s.bytes[k], step, sorted, 1);
       }
     }
@@ -177,7 +180,8 @@ static lemnos_status compile_sort(interp_compiler *c, interp_insn *in) {
   return LEMNOS_SUCCESS;
 }
 
-// --- top_k --------------------------------------------------------------------------------------------------------------------
+// --- top_k
+// --------------------------------------------------------------------------------------------------------------------
 
 // Largest first, by total order for floats (NaN above infinity), lower index first among equals.
 static lemnos_status run_top_k(interp_call *c) {

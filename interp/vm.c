@@ -30,12 +30,15 @@ void interp_array_set_type(interp_array *a, hlo_dtype t, int rank, const int64_t
   for (int d = 0; d < rank; d++) a->dims[d] = dims[d];
 }
 
-// --- buffers ------------------------------------------------------------------------------------------------------------
+// --- buffers
+// ------------------------------------------------------------------------------------------------------------
 
 static interp_buffer *new_header(interp_ctx *cx) {
   interp_buffer *b = cx->spare;
-  if (b) cx->spare = b->next;
-  else b = heap_alloc(sizeof *b);
+  if (b)
+    cx->spare = b->next;
+  else
+    b = heap_alloc(sizeof *b);
   *b = (interp_buffer){.refs = 1};
   return b;
 }
@@ -106,7 +109,8 @@ lemnos_status interp_value_alloc(interp_ctx *cx, interp_value *v) {
       cache_trim(cx, 0);
       data = heap_try_alloc_aligned((size_t)bytes);
     }
-    if (!data) return lemnos_status_make(LEMNOS_OUT_OF_MEMORY, "interpreter: no memory for %lld bytes", (long long)bytes);
+    if (!data)
+      return lemnos_status_make(LEMNOS_OUT_OF_MEMORY, "interpreter: no memory for %lld bytes", (long long)bytes);
     b = new_header(cx);
     b->data = data;
     b->bytes = (size_t)bytes;
@@ -144,8 +148,10 @@ void interp_value_move(interp_value *to, interp_value *from) {
 
 void interp_take_arg(const interp_call *c, int k, interp_value *to) {
   interp_value *from = interp_arg_value(c, k);
-  if (c->in->dies[k]) interp_value_move(to, from);
-  else interp_value_share(to, from);
+  if (c->in->dies[k])
+    interp_value_move(to, from);
+  else
+    interp_value_share(to, from);
 }
 
 lemnos_status interp_value_borrow(interp_ctx *cx, interp_value *v, const void *data) {
@@ -156,7 +162,8 @@ lemnos_status interp_value_borrow(interp_ctx *cx, interp_value *v, const void *d
   return LEMNOS_SUCCESS;
 }
 
-// --- scratch ------------------------------------------------------------------------------------------------------------
+// --- scratch
+// ------------------------------------------------------------------------------------------------------------
 
 void *interp_scratch(interp_ctx *cx, size_t bytes) {
   char *data = heap_try_alloc_aligned(bytes + 64);
@@ -180,7 +187,8 @@ static void scratch_reset(interp_ctx *cx, interp_scratch_block *mark) {
   }
 }
 
-// --- threads ------------------------------------------------------------------------------------------------------------
+// --- threads
+// ------------------------------------------------------------------------------------------------------------
 
 typedef struct range_job {
   interp_range_fn fn;
@@ -205,10 +213,12 @@ void interp_parallel(interp_ctx *cx, int64_t n, int64_t grain, interp_range_fn f
   thread_pool_run(cx->pool, (n + grain - 1) / grain, run_range, &j);
 }
 
-// --- the run loop ---------------------------------------------------------------------------------------------------------
+// --- the run loop
+// ---------------------------------------------------------------------------------------------------------
 
 lemnos_status interp_poll(interp_ctx *cx) {
-  if (cx->options->cancel && *cx->options->cancel) return lemnos_status_make(LEMNOS_CANCELLED, "interpreter: cancelled");
+  if (cx->options->cancel && *cx->options->cancel)
+    return lemnos_status_make(LEMNOS_CANCELLED, "interpreter: cancelled");
   if (cx->options->deadline > 0 && io_seconds() > cx->options->deadline)
     return lemnos_status_make(LEMNOS_CANCELLED, "interpreter: deadline passed");
   return LEMNOS_SUCCESS;
@@ -253,8 +263,10 @@ static lemnos_status allocate_results(interp_call *c) {
   for (int k = 0; k < in->n_results; k++) {
     interp_value *v = interp_result_value(c, k);
     const interp_type *t = &in->result_types[k];
-    if (!(in->flags & INTERP_DYNAMIC)) interp_array_set_type(&v->a, t->dtype, t->rank, t->dims);
-    else v->a.dtype = t->dtype;
+    if (!(in->flags & INTERP_DYNAMIC))
+      interp_array_set_type(&v->a, t->dtype, t->rank, t->dims);
+    else
+      v->a.dtype = t->dtype;
     if (t->dtype == HLO_TOKEN) continue;
     if (in->in_place[k] != -1 && take_over(c, k, &v->a)) continue;
     lemnos_status s = interp_value_alloc(c->cx, v);
@@ -302,8 +314,10 @@ lemnos_status interp_frame_run(interp_ctx *cx, interp_frame *f, interp_value *ar
   const interp_code *code = f->code;
   if (++cx->depth > MAX_DEPTH) return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "interpreter: calls nested too deep");
   for (int k = 0; k < code->n_params; k++) {
-    if (code->param_regs[k] >= 0) interp_value_move(&f->regs[code->param_regs[k]], &args[k]);
-    else interp_value_release(cx, &args[k]);
+    if (code->param_regs[k] >= 0)
+      interp_value_move(&f->regs[code->param_regs[k]], &args[k]);
+    else
+      interp_value_release(cx, &args[k]);
   }
   lemnos_status s = run_code(cx, code, f->regs);
   cx->depth--;
@@ -316,7 +330,8 @@ lemnos_status interp_frame_run(interp_ctx *cx, interp_frame *f, interp_value *ar
   return LEMNOS_SUCCESS;
 }
 
-// --- the entry ------------------------------------------------------------------------------------------------------------
+// --- the entry
+// ------------------------------------------------------------------------------------------------------------
 
 static lemnos_status check_arg(const interp_type *t, int k, const interp_array *a) {
   bool ok = a->dtype == t->dtype && a->rank == t->rank;
@@ -330,9 +345,11 @@ static lemnos_status check_arg(const interp_type *t, int k, const interp_array *
   strbuf want = {0}, got = {0};
   hlo_shape_print(&want, t->shape);
   strbuf_append_cstr(&got, a->dtype < HLO_DTYPE_COUNT ? hlo_dtype_table[a->dtype].hlo_name : "?");
-  for (int d = 0; d < a->rank && d < INTERP_MAX_RANK; d++) strbuf_printf(&got, "%s%lld", d ? "," : "[", (long long)a->dims[d]);
+  for (int d = 0; d < a->rank && d < INTERP_MAX_RANK; d++)
+    strbuf_printf(&got, "%s%lld", d ? "," : "[", (long long)a->dims[d]);
   strbuf_append_cstr(&got, a->rank ? "]" : "[]");
-  lemnos_status s = lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "argument %d: expected %s, found %s", k, want.data, got.data);
+  lemnos_status s =
+      lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "argument %d: expected %s, found %s", k, want.data, got.data);
   strbuf_deinit(&want);
   strbuf_deinit(&got);
   return s;
@@ -393,8 +410,9 @@ lemnos_status interp_run(const interp_program *p, const interp_run_options *opti
   if (!options) options = &defaults;
   const interp_code *entry = p->entry;
   if (n_args != entry->n_params || n_results != entry->n_results)
-    return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "the program takes %d arguments and gives %d results, found %d and %d",
-                              entry->n_params, entry->n_results, n_args, n_results);
+    return lemnos_status_make(LEMNOS_INVALID_ARGUMENT,
+                              "the program takes %d arguments and gives %d results, found %d and %d", entry->n_params,
+                              entry->n_results, n_args, n_results);
   for (int k = 0; k < n_args; k++) LEMNOS_TRY(check_arg(&entry->param_types[k], k, &args[k]));
   interp_ctx cx = {.options = options, .pool = options->pool};
   cx.n_threads = cx.pool ? thread_pool_size(cx.pool) : 1;

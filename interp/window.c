@@ -2,8 +2,9 @@
 // reduce_window and select_and_scatter, with strides, both dilations and padding of any sign.
 //
 // reduce_window works on a row of outputs (the last dimension) at a time: for each window position, in row-major order,
-// the row of input elements it meets is gathered (padding gives the init value) and folded. select_and_scatter keeps, for
-// each window, the index of the element the selection prefers; padding takes no part. Scattering runs in source order.
+// the row of input elements it meets is gathered (padding gives the init value) and folded. select_and_scatter keeps,
+// for each window, the index of the element the selection prefers; padding takes no part. Scattering runs in source
+// order.
 #include "interp/interp_internal.h"
 
 #define MAX_OPERANDS 32
@@ -41,7 +42,8 @@ static void gather_row(const window_job *j, int operand, int64_t base, int64_t o
   int64_t x;
   if (w->base_dilation > 1) {
     for (int64_t i = 0; i < n; i++)
-      memcpy(out + i * bytes, window_index(w, j->in_dims[d], o0 + i, k, &x) ? in + (base + x * j->is[d]) * bytes : j->init[operand],
+      memcpy(out + i * bytes,
+             window_index(w, j->in_dims[d], o0 + i, k, &x) ? in + (base + x * j->is[d]) * bytes : j->init[operand],
              (size_t)bytes);
     return;
   }
@@ -53,8 +55,8 @@ static void gather_row(const window_job *j, int operand, int64_t base, int64_t o
   hi = hi > o0 + n ? o0 + n : hi < lo ? lo : hi;
   interp_fill(out, j->init[operand], bytes, lo - o0);
   if (hi > lo)
-    interp_copy_line(hi - lo, bytes, out + (lo - o0) * bytes, 1, in + (base + (lo * w->stride + shift) * j->is[d]) * bytes,
-                     w->stride * j->is[d]);
+    interp_copy_line(hi - lo, bytes, out + (lo - o0) * bytes, 1,
+                     in + (base + (lo * w->stride + shift) * j->is[d]) * bytes, w->stride * j->is[d]);
   interp_fill(out + (hi - o0) * bytes, j->init[operand], bytes, o0 + n - hi);
 }
 
@@ -81,8 +83,10 @@ static lemnos_status reduce_row(const window_job *j, int64_t row, int64_t o0, in
       base += at * j->is[d];
     }
     for (int k = 0; k < f->n; k++) {
-      if (inside) gather_row(j, k, base, o0, n, index[j->rank - 1], x[k]);
-      else interp_fill(x[k], j->init[k], j->bytes[k], n);
+      if (inside)
+        gather_row(j, k, base, o0, n, index[j->rank - 1], x[k]);
+      else
+        interp_fill(x[k], j->init[k], j->bytes[k], n);
     }
     LEMNOS_TRY(interp_fold_step(f, j->cx, fold, n, (const void *const *)x, (void *const *)acc));
     for (int d = j->rank - 1; d >= 0 && ++index[d] == j->w[d].size; d--) index[d] = 0;
@@ -95,7 +99,8 @@ static void reduce_rows(void *ctx, int64_t begin, int64_t end, int thread) {
   window_job *j = ctx;
   for (int64_t r = begin; r < end; r++)
     for (int64_t o = 0; o < j->row && !j->status[thread]; o += INTERP_LANES)
-      j->status[thread] = reduce_row(j, r, o, j->row - o < INTERP_LANES ? j->row - o : INTERP_LANES, j->scratch[thread]);
+      j->status[thread] =
+          reduce_row(j, r, o, j->row - o < INTERP_LANES ? j->row - o : INTERP_LANES, j->scratch[thread]);
 }
 
 static lemnos_status run_reduce_window(interp_call *c) {
@@ -136,17 +141,22 @@ static lemnos_status run_reduce_window(interp_call *c) {
     if (!j.scratch[t]) return interp_scratch_failed(c, bytes);
   }
   int64_t rows = total / j.row;
-  if (parallel) interp_parallel(c->cx, rows, INTERP_GRAIN / (j.row * j.taps + 1) + 1, reduce_rows, &j);
-  else reduce_rows(&j, 0, rows, 0);
+  if (parallel)
+    interp_parallel(c->cx, rows, INTERP_GRAIN / (j.row * j.taps + 1) + 1, reduce_rows, &j);
+  else
+    reduce_rows(&j, 0, rows, 0);
   lemnos_status s = LEMNOS_SUCCESS;
   for (int t = 0; t < threads; t++) {
-    if (!s) s = j.status[t];
-    else lemnos_status_free(j.status[t]);
+    if (!s)
+      s = j.status[t];
+    else
+      lemnos_status_free(j.status[t]);
   }
   return s;
 }
 
-// --- select_and_scatter ---------------------------------------------------------------------------------------------------------
+// --- select_and_scatter
+// ---------------------------------------------------------------------------------------------------------
 
 typedef struct select_scatter {
   interp_region *select;  // (best, x) -> keep best
@@ -185,7 +195,8 @@ static lemnos_status run_select_and_scatter(interp_call *c) {
   const interp_array *in = interp_arg(c, 0), *source = interp_arg(c, 1), *init = interp_arg(c, 2);
   interp_array *out = interp_result(c, 0);
   int bytes = hlo_dtype_bytes(in->dtype), wide = hlo_dtype_bytes(s->scatter->acc_types[0]);
-  int64_t is[INTERP_MAX_RANK], o[INTERP_MAX_RANK] = {0}, taps = 1, total = interp_count(out), n = interp_count(source), best;
+  int64_t is[INTERP_MAX_RANK], o[INTERP_MAX_RANK] = {0}, taps = 1, total = interp_count(out), n = interp_count(source),
+                               best;
   interp_strides(in, is);
   for (int d = 0; d < in->rank; d++) taps *= window->dims[d].size;
   size_t bytes1 = interp_region_scratch(s->select), bytes2 = interp_fold_scratch(s->scatter);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Developer's tool: runs self-checking modules through the interpreter.
 //   run_check [--threads N] [--time] [--dis] [-q] FILE...
-//   run_check --conformance    all of stablehlo-testdata in $LEMNOS_SHARED (else ../shared), apart from known[]; 77: not there
-// A file may hold several modules separated by lines "// -----". main is run, or every function without arguments; a main
-// with arguments gets made-up ones (dynamic dimensions 8, i64 scalars 8, other scalars 0, small numbers elsewhere) and passes if it
-// runs and, when it has dynamic shapes, gives the same bits after import_refine_values made them static. An operation
-// refused by name counts as skipped.
+//   run_check --conformance    all of stablehlo-testdata in $LEMNOS_SHARED (else ../shared), apart from known[]; 77:
+//   not there
+// A file may hold several modules separated by lines "// -----". main is run, or every function without arguments; a
+// main with arguments gets made-up ones (dynamic dimensions 8, i64 scalars 8, other scalars 0, small numbers elsewhere)
+// and passes if it runs and, when it has dynamic shapes, gives the same bits after import_refine_values made them
+// static. An operation refused by name counts as skipped.
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,12 +18,20 @@
 // Modules whose expected values are not what the specification or exact arithmetic gives; all but the two of chlo are
 // switched off in openxla/stablehlo too.
 static const char *const known[] = {
-    "cosh_float32_20_20_chlo.mlir", "sinh_float32_20_20_chlo.mlir",  // values of a decomposition in f32
-    "cumprod_complex64_8_9.mlir", "pow_complex64_20_30_complex64_20_30.mlir", "sin_complex64_20_20.mlir",  // inexact
-    "fft_complex128_14_15_16_17.mlir", "fft_complex64_14_15_16_17.mlir", "fft_float32_14_15_16_17.mlir",
-    "fft_float64_14_15_16_17.mlir", "triangular_solve_float32_2_8_8_float32_2_10_8.mlir",  // inexact
-    "sort_float32_5.mlir", "top_k_float32_5_chlo.mlir",  // expect_eq of NaNs
-    "conv_general_dilated_1d_stride_2_even_dynamic.mlir", "conv_general_dilated_1d_stride_2_odd_dynamic.mlir",  // two strides, one dimension
+    "cosh_float32_20_20_chlo.mlir",
+    "sinh_float32_20_20_chlo.mlir",  // values of a decomposition in f32
+    "cumprod_complex64_8_9.mlir",
+    "pow_complex64_20_30_complex64_20_30.mlir",
+    "sin_complex64_20_20.mlir",  // inexact
+    "fft_complex128_14_15_16_17.mlir",
+    "fft_complex64_14_15_16_17.mlir",
+    "fft_float32_14_15_16_17.mlir",
+    "fft_float64_14_15_16_17.mlir",
+    "triangular_solve_float32_2_8_8_float32_2_10_8.mlir",  // inexact
+    "sort_float32_5.mlir",
+    "top_k_float32_5_chlo.mlir",  // expect_eq of NaNs
+    "conv_general_dilated_1d_stride_2_even_dynamic.mlir",
+    "conv_general_dilated_1d_stride_2_odd_dynamic.mlir",  // two strides, one dimension
 };
 
 static int n_passed, n_failed, n_skipped, n_known;
@@ -208,7 +217,9 @@ static void run_file(const char *path) {
   heap_aligned_free(data);
 }
 
-static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+static int by_name(const void *a, const void *b) {
+  return strcmp(*(char *const *)a, *(char *const *)b);
+}
 
 static bool run_folder(const char *folder) {
   DIR *d = opendir(folder);

@@ -75,21 +75,24 @@ static lemnos_status run(arena *a, diag_sink *sink, const options *o) {
   LEMNOS_TRY(interp_compile(m, &p));
   double compiled = io_seconds();
   int n_args = interp_program_n_args(p), n_results = interp_program_n_results(p), n = 0;
-  interp_array *args = heap_alloc(sizeof *args * (size_t)(n_args + 1)), *results = heap_alloc(sizeof *results * (size_t)(n_results + 1));
+  interp_array *args = heap_alloc(sizeof *args * (size_t)(n_args + 1)),
+               *results = heap_alloc(sizeof *results * (size_t)(n_results + 1));
   snprintf(path, sizeof path, "%s/shapes.txt", o->args);
   lemnos_status_free(io_read_file(path, &text, &text_size));
   strv rest = strv_from_cstr(text), line;
   for (int k = 0; k < m->entry->n_params; k++)
     for (int j = 0; j < hlo_shape_leaves(m->entry->params[k]->shape); j++, n++) {
       strv_split(rest, '\n', &line, &rest);
-      LEMNOS_TRY(load_arg(o->args, n, hlo_shape_leaf(m->entry->params[k]->shape, j), text ? line.data : NULL, &args[n]));
+      LEMNOS_TRY(
+          load_arg(o->args, n, hlo_shape_leaf(m->entry->params[k]->shape, j), text ? line.data : NULL, &args[n]));
     }
   thread_pool *pool = NULL;
   LEMNOS_TRY(thread_pool_create(o->threads, &pool));
   int64_t peak = 0;
   interp_profile_row *rows = heap_alloc(sizeof *rows * HLO_OP_COUNT);
   for (int r = 0; r < o->repeat; r++) {
-    interp_run_options run_options = {.pool = pool, .max_bytes = o->max_bytes, .peak_bytes = &peak, .profile = o->profile ? rows : NULL};
+    interp_run_options run_options = {
+        .pool = pool, .max_bytes = o->max_bytes, .peak_bytes = &peak, .profile = o->profile ? rows : NULL};
     for (int k = 0; k < n_results; k++) {
       heap_aligned_free(results[k].data);
       results[k].data = NULL;
@@ -121,18 +124,25 @@ int main(int argc, char **argv) {
   options o = {.threads = 0, .repeat = 1};
   int n = 0;
   for (int k = 1; k < argc; k++) {
-    if (!strcmp(argv[k], "--threads") && k + 1 < argc) o.threads = atoi(argv[++k]);
-    else if (!strcmp(argv[k], "--repeat") && k + 1 < argc) o.repeat = atoi(argv[++k]);
-    else if (!strcmp(argv[k], "--max-bytes") && k + 1 < argc) o.max_bytes = atoll(argv[++k]);
-    else if (!strcmp(argv[k], "--profile")) o.profile = true;
-    else if (n < 3) *(const char **[]){&o.module, &o.args, &o.out}[n++] = argv[k];
+    if (!strcmp(argv[k], "--threads") && k + 1 < argc)
+      o.threads = atoi(argv[++k]);
+    else if (!strcmp(argv[k], "--repeat") && k + 1 < argc)
+      o.repeat = atoi(argv[++k]);
+    else if (!strcmp(argv[k], "--max-bytes") && k + 1 < argc)
+      o.max_bytes = atoll(argv[++k]);
+    else if (!strcmp(argv[k], "--profile"))
+      o.profile = true;
+    else if (n < 3)
+      *(const char **[]){&o.module, &o.args, &o.out}[n++] = argv[k];
   }
-  if (n < 3) return fprintf(stderr, "usage: run_model MODULE ARG_DIR OUT_DIR [--threads N] [--profile] [--repeat N]\n"), 2;
+  if (n < 3)
+    return fprintf(stderr, "usage: run_model MODULE ARG_DIR OUT_DIR [--threads N] [--profile] [--repeat N]\n"), 2;
   arena *a = arena_create();
   diag_sink sink;
   diag_sink_init(&sink, a);
   lemnos_status s = run(a, &sink, &o);
-  if (s) fprintf(stderr, "error: %s: %s\n", lemnos_status_code_text(lemnos_status_get_code(s)), lemnos_status_message(s));
+  if (s)
+    fprintf(stderr, "error: %s: %s\n", lemnos_status_code_text(lemnos_status_get_code(s)), lemnos_status_message(s));
   int rc = s ? 1 : 0;
   lemnos_status_free(s);
   diag_sink_deinit(&sink);

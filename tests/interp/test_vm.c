@@ -6,7 +6,9 @@
 static const int64_t d4[] = {4}, d1[] = {1};
 
 START_TEST(results_in_given_room) {
-  test_program t = test_compile(HEAD "ENTRY main {\n x = f32[4] parameter(0)\n y = f32[4] negate(x)\n ROOT r = (f32[4], f32[4]) tuple(y, x)\n}\n");
+  test_program t = test_compile(
+      HEAD
+      "ENTRY main {\n x = f32[4] parameter(0)\n y = f32[4] negate(x)\n ROOT r = (f32[4], f32[4]) tuple(y, x)\n}\n");
   float x[4] = {1, 2, 3, 4}, room[4] = {0};
   interp_array arg = test_array(HLO_F32, 1, d4, x), results[2] = {{.data = room}};
   ck_assert_int_eq(interp_program_n_args(t.program), 1);
@@ -34,14 +36,15 @@ START_TEST(wrong_arguments) {
 }
 END_TEST
 
-#define LOOP(limit)                                                                                                        \
-  HEAD "c {\n p = (s32[], f32[1048576]) parameter(0)\n i = s32[] get-tuple-element(p), index=0\n n = s32[] constant(" limit \
-       ")\n ROOT r = pred[] compare(i, n), direction=LT\n}\n"                                                                \
-       "b {\n p = (s32[], f32[1048576]) parameter(0)\n i = s32[] get-tuple-element(p), index=0\n x = f32[1048576] "           \
-       "get-tuple-element(p), index=1\n one = s32[] constant(1)\n u = f32[1] constant({7})\n j = s32[] add(i, one)\n"        \
-       " y = f32[1048576] dynamic-update-slice(x, u, i)\n ROOT r = (s32[], f32[1048576]) tuple(j, y)\n}\n"                    \
-       "ENTRY main {\n z = s32[] constant(0)\n s = f32[] constant(1)\n x = f32[1048576] broadcast(s), dimensions={}\n"       \
-       " t = (s32[], f32[1048576]) tuple(z, x)\n w = (s32[], f32[1048576]) while(t), condition=c, body=b\n ROOT r = "        \
+#define LOOP(limit)                                                                                                    \
+  HEAD "c {\n p = (s32[], f32[1048576]) parameter(0)\n i = s32[] get-tuple-element(p), index=0\n n = s32[] "           \
+       "constant(" limit                                                                                               \
+       ")\n ROOT r = pred[] compare(i, n), direction=LT\n}\n"                                                          \
+       "b {\n p = (s32[], f32[1048576]) parameter(0)\n i = s32[] get-tuple-element(p), index=0\n x = f32[1048576] "    \
+       "get-tuple-element(p), index=1\n one = s32[] constant(1)\n u = f32[1] constant({7})\n j = s32[] add(i, one)\n"  \
+       " y = f32[1048576] dynamic-update-slice(x, u, i)\n ROOT r = (s32[], f32[1048576]) tuple(j, y)\n}\n"             \
+       "ENTRY main {\n z = s32[] constant(0)\n s = f32[] constant(1)\n x = f32[1048576] broadcast(s), dimensions={}\n" \
+       " t = (s32[], f32[1048576]) tuple(z, x)\n w = (s32[], f32[1048576]) while(t), condition=c, body=b\n ROOT r = "  \
        "f32[1048576] get-tuple-element(w), index=1\n}\n"
 
 // 4 MiB carried and updated one element at a time: one buffer is enough.
@@ -79,11 +82,15 @@ END_TEST
 // More work than one chunk everywhere; the same bits with one thread and with four.
 START_TEST(threads_change_nothing) {
   test_program t = test_compile(
-      HEAD "sum {\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = f32[] add(a, b)\n}\n"
-      "ENTRY main {\n x = f32[300,257] parameter(0)\n z = f32[] constant(0)\n y = f32[257,300] transpose(x), dimensions={1,0}\n"
+      HEAD
+      "sum {\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = f32[] add(a, b)\n}\n"
+      "ENTRY main {\n x = f32[300,257] parameter(0)\n z = f32[] constant(0)\n y = f32[257,300] transpose(x), "
+      "dimensions={1,0}\n"
       " e = f32[300,257] tanh(x)\n d = f32[300,300] dot(e, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
-      " s = f32[300] reduce(d, z), dimensions={1}, to_apply=sum\n w = f32[300,300] reduce-window(d, z), window={size=3x3 pad=1_1x1_1}, to_apply=sum\n"
-      " a = f32[] reduce(w, z), dimensions={0,1}, to_apply=sum\n ROOT r = (f32[300], f32[300,300], f32[]) tuple(s, w, a)\n}\n");
+      " s = f32[300] reduce(d, z), dimensions={1}, to_apply=sum\n w = f32[300,300] reduce-window(d, z), "
+      "window={size=3x3 pad=1_1x1_1}, to_apply=sum\n"
+      " a = f32[] reduce(w, z), dimensions={0,1}, to_apply=sum\n ROOT r = (f32[300], f32[300,300], f32[]) tuple(s, w, "
+      "a)\n}\n");
   const int64_t dims[] = {300, 257};
   float *x = malloc(300 * 257 * sizeof *x);
   for (int k = 0; k < 300 * 257; k++) x[k] = (float)((k * 7919) % 1000) / 500 - 1;
@@ -104,14 +111,17 @@ START_TEST(threads_change_nothing) {
 }
 END_TEST
 
-static lemnos_status twice(void *user, const hlo_instr *call, int n_args, const interp_array *args, int n_results, interp_array *results) {
+static lemnos_status twice(void *user, const hlo_instr *call, int n_args, const interp_array *args, int n_results,
+                           interp_array *results) {
   for (int k = 0; k < 4; k++) ((float *)results[0].data)[k] = 2 * ((const float *)args[0].data)[k];
   ++*(int *)user;
   return LEMNOS_SUCCESS;
 }
 
 START_TEST(custom_calls) {
-  test_program t = test_compile(HEAD "ENTRY main {\n x = f32[4] parameter(0)\n ROOT y = f32[4] custom-call(x), custom_call_target=\"twice\"\n}\n");
+  test_program t = test_compile(
+      HEAD
+      "ENTRY main {\n x = f32[4] parameter(0)\n ROOT y = f32[4] custom-call(x), custom_call_target=\"twice\"\n}\n");
   float x[4] = {1, 2, 3, 4};
   interp_array arg = test_array(HLO_F32, 1, d4, x), result = {0};
   ASSERT_FAILS(interp_run(t.program, NULL, 1, &arg, 1, &result), LEMNOS_UNIMPLEMENTED, "'twice'");
@@ -126,7 +136,9 @@ START_TEST(custom_calls) {
 END_TEST
 
 START_TEST(profile_and_listing) {
-  test_program t = test_compile(HEAD "ENTRY main {\n x = f32[4] parameter(0)\n y = f32[4] negate(x)\n u = f32[4] add(x, y)\n ROOT z = f32[4] negate(y)\n}\n");
+  test_program t = test_compile(HEAD
+                                "ENTRY main {\n x = f32[4] parameter(0)\n y = f32[4] negate(x)\n u = f32[4] add(x, "
+                                "y)\n ROOT z = f32[4] negate(y)\n}\n");
   float x[4] = {0};
   interp_array arg = test_array(HLO_F32, 1, d4, x), result = {0};
   interp_profile_row rows[HLO_OP_COUNT] = {0};
@@ -150,18 +162,23 @@ static lemnos_status run_check_text(const char *text) {
   return s;
 }
 
-#define CHECK(type, x, y, op) \
-  HEAD "ENTRY main {\n x = " type " constant(" x ")\n y = " type " constant(" y ")\n c = () " op "\n ROOT t = () tuple()\n}\n"
+#define CHECK(type, x, y, op)                                                                    \
+  HEAD "ENTRY main {\n x = " type " constant(" x ")\n y = " type " constant(" y ")\n c = () " op \
+       "\n ROOT t = () tuple()\n}\n"
 
 START_TEST(checks) {
   ASSERT_OK(run_check_text(CHECK("f32[2]", "{0, 1}", "{-0, 1}", "check-expect-eq(x, y)")));
-  ASSERT_FAILS(run_check_text(CHECK("s32[3]", "{1, 2, 3}", "{1, 5, 3}", "check-expect-eq(x, y)")), LEMNOS_CHECK_FAILED, "at [1]: actual 2, expected 5");
+  ASSERT_FAILS(run_check_text(CHECK("s32[3]", "{1, 2, 3}", "{1, 5, 3}", "check-expect-eq(x, y)")), LEMNOS_CHECK_FAILED,
+               "at [1]: actual 2, expected 5");
   ASSERT_FAILS(run_check_text(CHECK("f32[]", "nan", "nan", "check-expect-eq(x, y)")), LEMNOS_CHECK_FAILED, "1 of 1");
   ASSERT_OK(run_check_text(CHECK("f32[2]", "{nan, 1}", "{nan, 1.00009}", "check-expect-almost-eq(x, y)")));
-  ASSERT_FAILS(run_check_text(CHECK("f32[]", "1", "1.0002", "check-expect-almost-eq(x, y)")), LEMNOS_CHECK_FAILED, "differ");
-  ASSERT_FAILS(run_check_text(CHECK("f32[]", "inf", "1e38", "check-expect-almost-eq(x, y)")), LEMNOS_CHECK_FAILED, "differ");
+  ASSERT_FAILS(run_check_text(CHECK("f32[]", "1", "1.0002", "check-expect-almost-eq(x, y)")), LEMNOS_CHECK_FAILED,
+               "differ");
+  ASSERT_FAILS(run_check_text(CHECK("f32[]", "inf", "1e38", "check-expect-almost-eq(x, y)")), LEMNOS_CHECK_FAILED,
+               "differ");
   ASSERT_OK(run_check_text(CHECK("f32[]", "1", "1.00000036", "check-expect-close(x, y), max_ulp_difference=3")));
-  ASSERT_FAILS(run_check_text(CHECK("f32[]", "1", "1.0000005", "check-expect-close(x, y), max_ulp_difference=3")), LEMNOS_CHECK_FAILED, "distance 4");
+  ASSERT_FAILS(run_check_text(CHECK("f32[]", "1", "1.0000005", "check-expect-close(x, y), max_ulp_difference=3")),
+               LEMNOS_CHECK_FAILED, "distance 4");
   ASSERT_OK(run_check_text(CHECK("f32[]", "1e-45", "-1e-45", "check-expect-close(x, y), max_ulp_difference=2")));
 }
 END_TEST
@@ -170,12 +187,14 @@ START_TEST(refused_by_name) {
   arena *a = arena_create();
   hlo_module *m = NULL;
   interp_program *p = NULL;
-  ASSERT_OK(hlo_parse(a, STRV("t.hlo"), STRV(HEAD "ENTRY main {\n t = token[] after-all()\n ROOT r = (f32[4], token[]) infeed(t)\n}\n"), NULL, &m));
+  ASSERT_OK(hlo_parse(a, STRV("t.hlo"),
+                      STRV(HEAD "ENTRY main {\n t = token[] after-all()\n ROOT r = (f32[4], token[]) infeed(t)\n}\n"),
+                      NULL, &m));
   ASSERT_FAILS(interp_compile(m, &p), LEMNOS_UNIMPLEMENTED, "infeed");
   ck_assert(p == NULL);
   arena_destroy(a);
 }
 END_TEST
 
-HARNESS_MAIN("interp_vm", results_in_given_room, wrong_arguments, updates_in_place, limits, threads_change_nothing, custom_calls,
-             profile_and_listing, checks, refused_by_name)
+HARNESS_MAIN("interp_vm", results_in_given_room, wrong_arguments, updates_in_place, limits, threads_change_nothing,
+             custom_calls, profile_and_listing, checks, refused_by_name)
