@@ -17,7 +17,23 @@ static spirv_id truncate_to(spirv_emitter *e, kernel_type from, kernel_type to, 
   return spirv_u2(e, SpvOpINotEqual, to, low, spirv_emit_int(e, from, 0));
 }
 
+// A signed extension to 64 bits as a pair of words. Mesa (22.3) narrows a signed comparison of such an extension with a constant
+// wrongly: (i64)x < 9 becomes true for all x. The pair keeps the extension out of its sight.
+static spirv_id extend_by_words(spirv_emitter *e, kernel_type from, kernel_type to, spirv_id x) {
+  kernel_type word = i32_of(from), pair = kernel_type_make(KERNEL_I32, 2);
+  spirv_id low = from.scalar == KERNEL_I32 ? x : spirv_u1(e, SpvOpSConvert, word, x);
+  spirv_id high = spirv_u2(e, SpvOpShiftRightArithmetic, word, low, spirv_emit_int(e, word, 31)), lanes[4];
+  if (to.lanes > 4) return spirv_emit_type(e, to);  // fails
+  for (int l = 0; l < to.lanes; l++) {
+    spirv_id words[] = {spirv_extract(e, word, low, l), spirv_extract(e, word, high, l)};
+    lanes[l] = spirv_u1(e, SpvOpBitcast, spirv_scalar_of(to), spirv_gather(e, pair, words));
+  }
+  return spirv_gather(e, to, lanes);
+}
+
 static spirv_id extend(spirv_emitter *e, SpvOp op, kernel_type from, kernel_type to, spirv_id x) {
+  if (from.scalar != KERNEL_I1 && op == SpvOpSConvert && to.scalar == KERNEL_I64 && e->caps->narrows_comparisons_wrongly)
+    return extend_by_words(e, from, to, x);
   if (from.scalar != KERNEL_I1) return spirv_u1(e, op, to, x);
   return spirv_select(e, to, x, spirv_emit_int(e, to, op == SpvOpSConvert ? -1 : 1), spirv_emit_int(e, to, 0));
 }

@@ -26,6 +26,7 @@ typedef struct spirv_caps {
   bool denorm_independent, rounding_independent;  // may differ between all widths
   bool u32_to_f32_rounds_twice;    // SwiftShader: converts the halves
   bool no_pointer_casts;           // SwiftShader ends the process at a bitcast between pointers
+  bool narrows_comparisons_wrongly;  // Mesa: of sign extensions to 64 bits
   int64_t descriptor_range;        // maxStorageBufferRange
   int32_t descriptors;             // storage buffers a stage
   int32_t descriptor_align;        // minStorageBufferOffsetAlignment

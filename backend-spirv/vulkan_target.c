@@ -85,6 +85,16 @@ static bool is_swiftshader(const query *q) {
   return q->p12.driverID == VK_DRIVER_ID_GOOGLE_SWIFTSHADER || strstr(q->props.properties.deviceName, "SwiftShader");
 }
 
+static bool is_mesa(const query *q) {
+  switch (q->p12.driverID) {
+    case VK_DRIVER_ID_MESA_RADV: case VK_DRIVER_ID_INTEL_OPEN_SOURCE_MESA: case VK_DRIVER_ID_MESA_LLVMPIPE:
+    case VK_DRIVER_ID_MESA_TURNIP: case VK_DRIVER_ID_MESA_V3DV: case VK_DRIVER_ID_MESA_PANVK: case VK_DRIVER_ID_MESA_VENUS:
+    case VK_DRIVER_ID_MESA_DOZEN:
+      return true;
+    default: return is_llvmpipe(q);
+  }
+}
+
 static void fill_caps(const query *q, spirv_caps *c) {
   const VkPhysicalDeviceLimits *l = &q->props.properties.limits;
   const VkPhysicalDeviceVulkan12Properties *p = &q->p12;
@@ -102,6 +112,7 @@ static void fill_caps(const query *q, spirv_caps *c) {
       .denorm_independent = p->denormBehaviorIndependence == VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL,
       .rounding_independent = p->roundingModeIndependence == VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL,
       .u32_to_f32_rounds_twice = is_swiftshader(q),
+      .narrows_comparisons_wrongly = is_mesa(q),
       .no_pointer_casts = is_swiftshader(q),
       .descriptor_range = l->maxStorageBufferRange,
       .descriptor_align = l->minStorageBufferOffsetAlignment < 16 ? 16 : (int32_t)l->minStorageBufferOffsetAlignment,
@@ -216,7 +227,8 @@ static void fill_info(const query *q, vulkan_gpu *g) {
   const VkPhysicalDeviceProperties *p = &q->props.properties;
   snprintf(g->info.name, sizeof g->info.name, "%.127s", p->deviceName);
   if (p->apiVersion >= VK_API_VERSION_1_2)
-    snprintf(g->info.driver, sizeof g->info.driver, "%.60s, %.60s", q->p12.driverName, q->p12.driverInfo);
+    snprintf(g->info.driver, sizeof g->info.driver, "%.60s%s%.60s", q->p12.driverName, q->p12.driverInfo[0] ? ", " : "",
+             q->p12.driverInfo);
   else
     snprintf(g->info.driver, sizeof g->info.driver, "Vulkan %u.%u", VK_API_VERSION_MAJOR(p->apiVersion), VK_API_VERSION_MINOR(p->apiVersion));
   g->info.kind = kind_of(p->deviceType);

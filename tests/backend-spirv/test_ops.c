@@ -389,6 +389,63 @@ static void all_conversions(rig *r, backend_device *d, const hlo_target *t) {
 }
 START_TEST(conversions) { each_device(all_conversions); } END_TEST
 
+// --- comparisons of extended values ----------------------------------------------------------------------------------------------
+
+// Drivers narrow a comparison of an extension with a constant, and Mesa 22.3 does it wrongly: (i64)x < 9 came out as true for all x.
+enum { N_EXT_CONST = 7, N_EXT_OPS = 8, N_EXT_OUT = 2 * 2 * N_EXT_CONST * N_EXT_OPS };
+static const kernel_op ext_ops[N_EXT_OPS] = {KERNEL_OP_LT_S, KERNEL_OP_LE_S, KERNEL_OP_LT_U, KERNEL_OP_LE_U, KERNEL_OP_EQ,
+                                             KERNEL_OP_NE,   KERNEL_OP_MIN_S, KERNEL_OP_MAX_U};
+static const int64_t ext_consts[N_EXT_CONST] = {9, 0, -1, -100, 200, 40000, 3000000000};
+
+static void run_extended(rig *r, backend_device *d, const hlo_target *t, kernel_scalar from, kernel_scalar to) {
+  enum { N = 16 };
+  static const int64_t values[N] = {0, 1, 8, 9, 10, -1, -2, -100, -101, 100, 127, -128, 32767, -32768, 0x7fffffff, -0x7fffffff - 1};
+  int bytes = kernel_scalar_table[from].bytes, wide = kernel_scalar_table[to].bytes;
+  arena *a = arena_create();
+  kernel_param params[] = {param_of(from, N, true), param_of(to, N * N_EXT_OUT, false)};
+  kernel *k = kernel_create(a, STRV("extended"), 2, params, N, 0, KERNEL_I32);
+  kernel_builder b = kernel_builder_create(k);
+  val item = kernel_item(&b), x = kernel_load(&b, kernel_param_mem(0), item, 1, 1, NULL);
+  int n = 0;
+  for (int u = 0; u < 2; u++)
+    for (int swapped = 0; swapped < 2; swapped++)
+      for (int c = 0; c < N_EXT_CONST; c++)
+        for (int o = 0; o < N_EXT_OPS; o++) {
+          val e = kernel_conv(&b, u ? KERNEL_OP_EXTEND_U : KERNEL_OP_EXTEND_S, x, to), y = kernel_int(&b, to, ext_consts[c]);
+          val v = swapped ? kernel_bin(&b, ext_ops[o], y, e) : kernel_bin(&b, ext_ops[o], e, y);
+          if (is_compare(ext_ops[o])) v = kernel_conv(&b, KERNEL_OP_EXTEND_U, v, to);
+          kernel_store(&b, kernel_param_mem(1), kernel_bin(&b, KERNEL_OP_ADD, item, kernel_index(&b, N * n++)), v, 1, NULL);
+        }
+  char in[N * 8];
+  char *out = heap_alloc((size_t)N * N_EXT_OUT * 8);
+  for (int i = 0; i < N; i++) set_int(in, bytes, i, values[i]);
+  buffer buffers[] = {{in, N * bytes}, {out, (int64_t)N * N_EXT_OUT * wide}};
+  run_on(r, d, t, k, buffers);
+  int wrong = 0;
+  for (int w = 0; w < N_EXT_OUT; w++)
+    for (int i = 0; i < N; i++) {
+      int o = w % N_EXT_OPS, c = w / N_EXT_OPS % N_EXT_CONST, swapped = w / N_EXT_OPS / N_EXT_CONST % 2, u = w / N_EXT_OPS / N_EXT_CONST / 2;
+      int64_t v = get_int(in, bytes, i), y = wrap_to(ext_consts[c], wide * 8), want = 0;
+      if (u) v &= bytes == 4 ? 0xffffffff : bytes == 2 ? 0xffff : 0xff;
+      int_expected(ext_ops[o], wide * 8, swapped ? y : v, swapped ? v : y, &want);
+      int64_t got = get_int(out, wide, (int64_t)w * N + i);
+      if (got != want && wrong++ < 200)
+        fprintf(stderr, "%s: %s of %s %s %lld, %lld%s = %lld\n", t->name, kernel_op_table[ext_ops[o]].name, u ? "u" : "s",
+                kernel_scalar_table[to].name, (long long)v, (long long)y, swapped ? " swapped" : "", (long long)got);
+    }
+  ck_assert_int_eq(wrong, 0);
+  free(out);
+  arena_destroy(a);
+}
+
+static void all_extended(rig *r, backend_device *d, const hlo_target *t) {
+  const kernel_scalar types[] = {KERNEL_I8, KERNEL_I16, KERNEL_I32, KERNEL_I64};
+  for (int f = 0; f < 4; f++)
+    for (int w = f + 1; w < 4; w++)
+      if (has_type(t, types[f]) && has_type(t, types[w])) run_extended(r, d, t, types[f], types[w]);
+}
+START_TEST(extended_comparisons) { each_device(all_extended); } END_TEST
+
 // --- the table ------------------------------------------------------------------------------------------------------------------------
 
 bool spirv_op_listed(kernel_op op);
@@ -403,4 +460,4 @@ START_TEST(every_operation_is_listed) {
   }
 } END_TEST
 
-HARNESS_MAIN("backend_spirv_ops", every_operation_is_listed, integers, floats, conversions)
+HARNESS_MAIN("backend_spirv_ops", every_operation_is_listed, integers, floats, conversions, extended_comparisons)
