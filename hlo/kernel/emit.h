@@ -162,6 +162,9 @@ emit_value emit_dot(emit_ctx *c, const hlo_instr *i, emit_index *x);
 emit_value emit_convolution(emit_ctx *c, const hlo_instr *i, emit_index *x);
 void emit_reduce_window(emit_ctx *c, const hlo_instr *i, emit_index *x, emit_value *results);
 
+// x[i] lane j <-> x[j] lane i, for lanes vectors of as many lanes (a power of two). schedule_transpose.c
+void emit_transpose(emit_ctx *c, kernel_value **x, int lanes);
+
 // --- schedules ---------------------------------------------------------------------------------------------------------------
 // Begins a kernel named after the instruction plus suffix; emit_kernel_end finishes it and adds the launch.
 void emit_kernel_begin(emit_ctx *c, const char *suffix, int64_t grid, kernel_scalar index);

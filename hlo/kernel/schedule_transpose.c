@@ -4,7 +4,7 @@
 // An array whose innermost dimension changes is moved in square tiles: `lanes` vectors are read along the input's innermost
 // dimension, transposed in registers, and written along the output's. Edges go element by element. On CPUs an item takes a strip as
 // wide as a cache line and as long as the output's rows; elsewhere an item is one tile.
-#include "hlo/kernel/dot.h"
+#include "hlo/kernel/emit.h"
 
 #define BIN(op, x, y) kernel_bin(b, KERNEL_OP_##op, (x), (y))
 
