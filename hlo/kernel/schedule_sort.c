@@ -2,9 +2,9 @@
 // sort, stable, any comparator and any number of operands: ranks, then merges.
 //
 // Pass 0 sorts blocks of RANK elements: an element's place is the number of elements that go before it. Each later pass merges
-// pairs of runs: an element's place is its own position plus the number of elements of the other run that go before it,
-// found by binary search. Every element of every pass is independent, so all device classes run the same passes; they
-// write alternately to scratch and to the results. The comparator must be a strict weak order (specification).
+// pairs of runs. On CPUs an item merges one pair from front to back; elsewhere every element is an item: its place is its own
+// position plus the number of elements of the other run that go before it, found by binary search. Passes write alternately to
+// scratch and to the results. The comparator must be a strict weak order (specification).
 #include "hlo/kernel/emit.h"
 
 enum { RANK = 16, FROM_OPERANDS = -1, RESULTS = -2 };
@@ -111,6 +111,47 @@ static void sort_element(emit_ctx *c, void *user, emit_index *x) {
   else merge_element(c, s, x, p, own);
 }
 
+// CPU: the pair of runs of this item, one output position after the other.
+static void merge_runs(emit_ctx *c, void *user, emit_index *x) {
+  const sort *s = user;
+  kernel_builder *b = &c->b;
+  kernel_value *one = kernel_index(b, 1), *run = kernel_index(b, s->run), *length = kernel_index(b, s->length);
+  kernel_value *base = BIN(MUL, emit_index_coord(c, x, s->dim).base, kernel_index(b, 2 * s->run));
+  kernel_value *middle = BIN(MIN_S, BIN(ADD, base, run), length), *end = BIN(MIN_S, BIN(ADD, middle, run), length);
+  const hlo_shape *shape = s->shapes[0];
+  int64_t source[64];
+  emit_coord fixed[64];
+  for (int d = 0; d < shape->rank; d++) source[d] = d;
+  source[s->dim] = -1;
+  fixed[s->dim] = emit_coord_const(c, 0);
+  emit_index *row = emit_index_select(c, x, shape->rank, shape->dims, source, fixed);
+  kernel_value *init[] = {base, middle};
+  kernel_for f = kernel_for_begin(b, base, end, one, 2, init);
+  kernel_value *left = f.args[0], *right = f.args[1];
+  emit_value *l = ARENA_ARRAY(c->a, emit_value, s->n), *r = ARENA_ARRAY(c->a, emit_value, s->n);
+  emit_index *at_left = with_position(c, s, row, BIN(MIN_S, left, BIN(SUB, middle, one)));
+  emit_index *at_right = with_position(c, s, row, BIN(MIN_S, right, BIN(SUB, length, one)));
+  for (int k = 0; k < s->n; k++) l[k] = read_at(c, s, k, at_left), r[k] = read_at(c, s, k, at_right);
+  kernel_value *no = kernel_int(b, KERNEL_I1, 0);
+  kernel_value *smaller = less(c, s, no, r, l);  // right goes first only if it is less
+  kernel_value *take = BIN(AND, BIN(LT_S, right, end), BIN(OR, smaller, BIN(LE_S, middle, left)));
+  for (int k = 0; k < s->n; k++) l[k] = emit_select(c, take, r[k], l[k]);
+  store_at(c, s, row, l, f.iv);
+  kernel_value *next[] = {kernel_select(b, take, left, BIN(ADD, left, one)),
+                          kernel_select(b, take, BIN(ADD, right, one), right)};
+  kernel_for_end(b, &f, next);
+}
+
+static lemnos_status merge_pass(emit_ctx *c, const sort *s, const emit_space *elements, const char *suffix) {
+  if (c->t->cls != HLO_TARGET_CPU || s->run == 0) return emit_over_space(c, suffix, elements, sort_element, (void *)s);
+  emit_space pairs = *elements;
+  int64_t *dims = arena_copy(c->a, elements->dims, sizeof *dims * (size_t)elements->rank);
+  dims[s->dim] = (s->length + 2 * s->run - 1) / (2 * s->run);
+  pairs.dims = dims;
+  pairs.cost = 16 * s->run;
+  return emit_over_space(c, suffix, &pairs, merge_runs, (void *)s);
+}
+
 static int add_scratch_set(emit_ctx *c, const sort *s) {
   int first = c->out->scratch.len;
   for (int k = 0; k < s->n; k++) emit_add_scratch(c, hlo_shape_bytes(s->shapes[k]));
@@ -145,7 +186,7 @@ lemnos_status schedule_sort(emit_ctx *c) {
   for (int p = 0; p < passes; p++) {
     s.run = p == 0 ? 0 : (int64_t)RANK << (p - 1);
     s.target = (passes - 1 - p) % 2 == 0 ? RESULTS : scratch;
-    LEMNOS_TRY(emit_over_space(c, arena_printf(c->a, "_pass%d", p), &space, sort_element, &s));
+    LEMNOS_TRY(merge_pass(c, &s, &space, arena_printf(c->a, "_pass%d", p)));
     s.source = s.target;
   }
   return LEMNOS_SUCCESS;
