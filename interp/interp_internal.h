@@ -338,7 +338,7 @@ LEMNOS_NODISCARD lemnos_status interp_infer_dims(interp_call *c);
 // Compiler-specific: a vector of eight f64, and clones of hot loops.
 typedef double interp_f64x8 __attribute__((vector_size(64)));
 
-#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__)
+#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #if defined(__clang__)
 #define INTERP_CLONES
 #else
