@@ -445,9 +445,26 @@ static lemnos_status cpu_space(walk *w, const char *suffix, int64_t outer, int64
   return emit_kernel_end(c);
 }
 
+// A long flat space that the vectors do not divide: one more item does what is left.
+static lemnos_status flat_with_rest(walk *w, const char *suffix, int64_t minor) {
+  emit_ctx *c = w->c;
+  kernel_builder *b = &c->b;
+  int lanes = w->s->lanes;
+  int64_t whole = minor / lanes;
+  emit_kernel_begin(c, suffix, whole + 1, emit_index_type(c));
+  kernel_value *item = kernel_item(b);
+  kernel_if f = kernel_if_begin(b, kernel_bin(b, KERNEL_OP_LT_S, item, kernel_index(b, whole)), 0, NULL);
+  call_at(w, kernel_bin(b, KERNEL_OP_MUL, item, kernel_index(b, lanes)), lanes, lanes);
+  kernel_if_else(b, &f, NULL);
+  minor_loop(w, kernel_index(b, whole * lanes), kernel_index(b, minor), 1, 1);
+  kernel_if_end(b, &f, NULL);
+  return emit_kernel_end(c);
+}
+
 static lemnos_status invocation_space(walk *w, const char *suffix, int64_t outer, int64_t minor) {
   emit_ctx *c = w->c;
   int lanes = w->s->lanes;
+  if (outer == 1 && minor % lanes && minor >= 64 && w->s->cost <= 64) return flat_with_rest(w, suffix, minor);
   while (minor % lanes) lanes /= 2;
   int64_t per_row = minor / lanes;
   emit_kernel_begin(c, suffix, outer * per_row, emit_index_type(c));

@@ -36,21 +36,23 @@ static bool same_start(const hlo_instr *slice, const hlo_instr *root) {
   return true;
 }
 
-// Does the path from a slice of the target to the update keep every element at its place?
-static bool elementwise_path(const hlo_instr *i, const hlo_instr *root) {
+// Does the path from a slice of the target to the update keep every element at its place? After *budget steps: perhaps not.
+static bool elementwise_path(const hlo_instr *i, const hlo_instr *root, int *budget) {
+  if (--*budget < 0) return false;
   for (int u = 0; u < i->n_uses; u++) {
     const hlo_instr *user = i->uses[u].user;
     if (user == root) continue;
-    if (!hlo_op_has(user->op, HLO_TRAIT_E) || !elementwise_path(user, root)) return false;
+    if (!hlo_op_has(user->op, HLO_TRAIT_E) || !elementwise_path(user, root, budget)) return false;
   }
   return true;
 }
 
 static bool reads_elsewhere(const hlo_instr *root) {
   const hlo_instr *target = root->operands[0];
+  int budget = 500;
   for (int u = 0; u < target->n_uses; u++) {
     const hlo_instr *user = target->uses[u].user;
-    if (user == root ? target->uses[u].operand != 0 : !(same_start(user, root) && elementwise_path(user, root)))
+    if (user == root ? target->uses[u].operand != 0 : !(same_start(user, root) && elementwise_path(user, root, &budget)))
       return true;
   }
   return false;

@@ -21,24 +21,25 @@ typedef struct split {
 
 static int64_t elements_in(const hlo_instr *i) { return hlo_shape_elements(i->operands[0]->shape); }
 
-static bool depends_on_hero(const split *s, const hlo_instr *i) {
+static bool is_hero(const split *s, const hlo_instr *i) {
   for (int h = 0; h < s->n; h++)
     if (s->heroes[h] == i) return true;
-  for (int o = 0; o < i->n_operands; o++)
-    if (depends_on_hero(s, i->operands[o])) return true;
   return false;
 }
 
-// Between the heroes and the root: only ops at the heroes' own index.
-static bool plain_epilogue(const split *s, const hlo_instr *i, const hlo_shape *dims) {
-  for (int h = 0; h < s->n; h++)
-    if (s->heroes[h] == i) return true;
-  if (!depends_on_hero(s, i)) return true;
-  bool structural = i->op == HLO_OP_TUPLE || i->op == HLO_OP_GET_TUPLE_ELEMENT;
-  if (!structural && !hlo_op_has(i->op, HLO_TRAIT_E)) return false;
-  if (!structural && !hlo_shape_same_dims(i->shape, dims)) return false;
-  for (int o = 0; o < i->n_operands; o++)
-    if (!plain_epilogue(s, i->operands[o], dims)) return false;
+// Everything computed from a hero is at the hero's own index, and no hero is computed from another. One walk in order.
+static bool plain_epilogue(emit_ctx *c, const split *s, const hlo_shape *dims) {
+  u64map after = {0};  // instructions that depend on a hero
+  HLO_FOR_EACH(i, c->fused) {
+    bool depends = false;
+    for (int o = 0; o < i->n_operands; o++)
+      depends |= is_hero(s, i->operands[o]) || ptrmap_get(&after, i->operands[o]) != NULL;
+    if (!depends) continue;
+    if (is_hero(s, i)) return false;
+    bool structural = i->op == HLO_OP_TUPLE || i->op == HLO_OP_GET_TUPLE_ELEMENT;
+    if (!structural && (!hlo_op_has(i->op, HLO_TRAIT_E) || !hlo_shape_same_dims(i->shape, dims))) return false;
+    ptrmap_put(c->a, &after, i, i);
+  }
   return true;
 }
 
@@ -56,15 +57,13 @@ static bool collect(emit_ctx *c, split *s) {
   HLO_FOR_EACH(i, c->fused) {
     if (i->op != HLO_OP_REDUCE) continue;
     if (s->n == MAX_HEROES || (s->n && !same_space(i, s->heroes[0]))) return false;
-    for (int o = 0; o < i->n_operands; o++)
-      if (depends_on_hero(s, i->operands[o])) return false;
     s->heroes[s->n++] = i;
   }
   const hlo_shape *dims = hlo_shape_leaf(s->heroes[0]->shape, 0);
   const hlo_instr *root = emit_root(c);
   for (int l = 0; l < hlo_shape_leaves(root->shape); l++)
     if (!hlo_shape_same_dims(hlo_shape_leaf(root->shape, l), dims)) return false;
-  return plain_epilogue(s, root, dims);
+  return plain_epilogue(c, s, dims);
 }
 
 static void partial(emit_ctx *c, void *user, emit_index *x) {
@@ -187,7 +186,7 @@ static bool choose_parts(emit_ctx *c, split *s, int64_t trailing) {
   const hlo_instr *hero = s->heroes[0];
   int64_t out = hlo_shape_elements(hlo_shape_leaf(hero->shape, 0)), in = elements_in(hero);
   bool cpu = c->t->cls == HLO_TARGET_CPU;
-  int64_t wanted = cpu ? 64 : 4096, least = cpu ? 8192 : 64;  // items; elements of an item
+  int64_t wanted = cpu ? 64 : c->t->cls == HLO_TARGET_GPU ? 1024 : 256, least = cpu ? 8192 : 64;  // items; elements of one
   s->extent = trailing ? trailing : first_reduced(hero);
   int64_t per_item = trailing ? out : (out + 15) / 16;        // items there would be without a split
   if (out == 0 || in == 0 || per_item * 4 > wanted || in < 4 * least || s->extent < 8) return false;
