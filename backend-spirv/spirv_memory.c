@@ -157,13 +157,30 @@ static place param_place(spirv_emitter *e, int p, where w, int lanes) {
   return r;
 }
 
+// Is v vector * lanes + component, as the pass `addresses` writes indices of single elements of vectors?
+static bool split_index(const kernel_value *v, int lanes, const kernel_value **unit, const kernel_value **component) {
+  const kernel_instr *sum = v->def;
+  if (!sum || sum->op != KERNEL_OP_ADD) return false;
+  const kernel_instr *mul = sum->operands[0]->def, *low = sum->operands[1]->def;
+  if (!mul || !low || mul->op != KERNEL_OP_MUL || low->op != KERNEL_OP_AND) return false;
+  const kernel_instr *factor = mul->operands[1]->def, *mask = low->operands[1]->def;
+  if (!factor || factor->op != KERNEL_OP_CONST || factor->imm.i != lanes) return false;
+  if (!mask || mask->op != KERNEL_OP_CONST || mask->imm.i != lanes - 1) return false;
+  *unit = mul->operands[0], *component = sum->operands[1];
+  return true;
+}
+
 static place array_place(spirv_emitter *e, int a, where w, int lanes) {
   const kernel_array *q = &e->k->arrays.data[a];
   SpvStorageClass c = q->space == KERNEL_SHARED ? SpvStorageClassWorkgroup : SpvStorageClassFunction;
   place r = {.type = view_elem(e, q->elem, lanes)};
   uint32_t chain[3] = {e->arrays[a]};
   int n = 2;
-  if (q->lanes > lanes) {  // one component of a vector
+  const kernel_value *unit, *component;
+  if (q->lanes > lanes && w.value && w.lane == 0 && split_index(w.value, q->lanes, &unit, &component)) {
+    chain[1] = spirv_value(e, unit);
+    chain[n++] = spirv_value(e, component);
+  } else if (q->lanes > lanes) {  // one component of a vector
     chain[1] = shifted(e, w.t, w.index, q->lanes);
     chain[n++] = spirv_u2(e, SpvOpBitwiseAnd, w.t, w.index, spirv_emit_int(e, w.t, q->lanes - 1));
   } else {

@@ -3,8 +3,9 @@
 //
 // So the part that does not change in a loop is a prefix that LICM moves out, neighbouring accesses share all but the constant,
 // and drivers fold the constant into the access. An access of n elements aligned to n becomes n * (the same sum divided by n): code
-// generators that address vectors take the factor away. Terms are known to be multiples of n by their factor or by the bounds and
-// step of the loop they count; if not, what is left over is divided as a whole by a shift (it is a multiple, as the index is one).
+// generators that address vectors take the factor away; one element of an array of vectors is at n * vector + component. Terms
+// are known to be multiples of n by their factor or by the bounds and step of the loop they count; if not, what is left over is
+// divided as a whole by a shift (it is a multiple, as the index is one).
 // Needs: nothing. For targets that address vectors (not CPUs). Wraps as index arithmetic does; indices are never negative.
 #include "hlo/kernel/builder.h"
 #include "hlo/kernel/walk.h"
@@ -128,6 +129,18 @@ static kernel_value *build(kernel_builder *b, const sum *s, kernel_scalar type, 
   return whole ? kernel_bin(b, KERNEL_OP_ADD, whole, last) : last;
 }
 
+// An element of an array of vectors: vector * lanes + component, both changing in outer loops only if the index does.
+static kernel_value *split(kernel_builder *b, const sum *s, kernel_scalar type, int lanes) {
+  sum base = *s;
+  int64_t whole = s->constant / lanes;
+  if (s->constant < 0 || s->n == 0) return NULL;
+  base.constant = s->constant % lanes;
+  kernel_value *v = build(b, &base, type, 1);
+  kernel_value *unit = kernel_bin(b, KERNEL_OP_ADD, divided(b, v, lanes), kernel_int(b, type, whole));
+  kernel_value *component = kernel_bin(b, KERNEL_OP_AND, v, kernel_int(b, type, lanes - 1));
+  return kernel_bin(b, KERNEL_OP_ADD, kernel_bin(b, KERNEL_OP_MUL, unit, kernel_int(b, type, lanes)), component);
+}
+
 static void visit(void *user, kernel_instr *i) {
   state *st = user;
   if (i->op != KERNEL_OP_LOAD && i->op != KERNEL_OP_STORE) return;
@@ -142,11 +155,13 @@ static void visit(void *user, kernel_instr *i) {
   sort(&s);
   kernel_builder b = {.k = st->k, .block = i->parent, .before = i};
   kernel_scalar type = (kernel_scalar)index->type.scalar;
-  kernel_value *v = build(&b, &s, type, n);
+  int width = i->mem.space == KERNEL_PARAM ? 1 : st->k->arrays.data[i->mem.index].lanes;
   if (n == 1) {
-    i->operands[0] = v;
+    kernel_value *parts = lanes == 1 && width > 1 && !masked ? split(&b, &s, type, width) : NULL;
+    i->operands[0] = parts ? parts : build(&b, &s, type, 1);
     return;
   }
+  kernel_value *v = build(&b, &s, type, n);
   // Always a multiplication, even of a constant: it is what code generators look for.
   kernel_value *operands[] = {v, kernel_int(&b, type, n)};
   i->operands[0] = &kernel_emit(&b, KERNEL_OP_MUL, 1, &index->type, 2, operands)->results[0];

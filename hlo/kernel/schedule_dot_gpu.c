@@ -2,10 +2,10 @@
 // Contractions on GPUs: panels of both operands in shared memory, a register tile an invocation.
 //
 // A workgroup of bm/tm * bn/4nv invocations computes bm x bn results in panels of bk deep: the next panel is loaded into
-// registers while this one is multiplied. The rows' panel is kept as memory runs: [row][k] in vectors of four k, rows padded by a
-// vector, or [k][row]. The columns' panel is always [k][col] (a vector of columns is what sums are made of); operands that run
-// along k are turned round when they are stored. The k loops are one loop over panels; coordinates outside the operands are
-// clamped, and values beyond the end of k replaced by zero in both panels.
+// registers while this one is multiplied. Panels are kept as [k][row] and [k][col], so that both are read by vectors; operands
+// that run along k are turned round when they are stored, into lines padded by a vector against bank conflicts. (A panel of rows
+// kept as it comes, [row][k], takes a quarter more registers.) The k loops are one loop over panels; coordinates outside the
+// operands are clamped, and values beyond the end of k replaced by zero in both panels.
 #include "hlo/kernel/contraction.h"
 
 #define BIN(op, x, y) kernel_bin(&c->b, KERNEL_OP_##op, (x), (y))
@@ -21,8 +21,7 @@ typedef struct panel {           // of one side
   kernel_mem mem;
   int extent;                    // rows or columns of it
   bool by_k;                     // loaded by vectors along k
-  bool k_rows;                   // kept as [k][extent]
-  int row;                       // elements of a row of it, padding included
+  int line;                      // elements of a line of it, padding included
   int n;                         // vectors an invocation loads
   contraction_place place[MAX_LOADS];
   kernel_value *k[MAX_LOADS];    // within the panel
@@ -43,13 +42,13 @@ static int threads_of(shared_tile t) { return t.bm / t.tm * (t.bn / (4 * t.nv));
 
 static bool choose(const hlo_target *t, const contraction *p, shared_tile *out) {
   // Largest first; the next one if there would be too few workgroups to fill a GPU or most of the tile would lie outside.
-  static const shared_tile tiles[] = {{128, 128, 8, 8, 2}, {128, 64, 16, 8, 1}, {64, 64, 16, 4, 1}, {32, 32, 32, 2, 1}};
+  static const shared_tile tiles[] = {{128, 128, 8, 8, 2}, {128, 64, 16, 8, 1}, {64, 64, 16, 4, 1}, {32, 32, 16, 4, 1}};
   for (int i = 0; i < 4; i++) {
     shared_tile x = tiles[i];
     int64_t groups = p->batch * up(p->m, x.bm) * up(p->n, x.bn);
     double used = (double)(p->batch * p->m * p->n) / ((double)groups * x.bm * x.bn);
     int threads = threads_of(x);
-    int64_t bytes = 4 * ((int64_t)x.bm * (x.bk + 4) + (int64_t)x.bk * (x.bn + 4));
+    int64_t bytes = 4 * (int64_t)x.bk * (x.bm + x.bn + 8);
     if (4 * x.tm * x.nv > t->acc_max || x.bk * 4 * x.tm * x.nv > t->body_max) continue;
     if (threads > t->max_workgroup || bytes > t->shared_bytes) continue;
     if (used < (i == 3 ? 0.3 : 0.6) || (i < 3 && groups < 32)) continue;
@@ -68,15 +67,13 @@ bool contraction_wants_shared(const emit_ctx *c, const contraction *p) {
 
 // --- panels ----------------------------------------------------------------------------------------------------------------------
 
-static void panel_init(shared_body *s, panel *x, const contraction_side *side, int extent, int64_t size, bool rows, emit_coord batch,
+static void panel_init(shared_body *s, panel *x, const contraction_side *side, int extent, int64_t size, emit_coord batch,
                        kernel_value *first, kernel_value *t) {
   emit_ctx *c = s->c;
   kernel_builder *b = &c->b;
   int bk = s->t.bk, threads = threads_of(s->t);
-  *x = (panel){.side = side, .extent = extent, .by_k = side->along_k, .k_rows = !rows || !side->along_k};
-  x->row = (x->k_rows ? extent : bk) + (rows || side->along_k ? 4 : 0);
-  if (x->k_rows && rows) x->row = extent;
-  int array = kernel_add_array(c->k, KERNEL_SHARED, s->p->scalar, 4, (int64_t)(x->k_rows ? bk : extent) * x->row);
+  *x = (panel){.side = side, .extent = extent, .by_k = side->along_k, .line = extent + (side->along_k ? 4 : 0)};
+  int array = kernel_add_array(c->k, KERNEL_SHARED, s->p->scalar, 4, (int64_t)bk * x->line);
   x->mem = kernel_array_mem(c->k, array);
   x->n = extent * bk / 4 / threads;
   bool edge = size % extent != 0;
@@ -97,7 +94,7 @@ static void panel_init(shared_body *s, panel *x, const contraction_side *side, i
     emit_coord at = contraction_inside(c, BIN(ADD, first, free), lanes, size, edge, lanes);
     x->place[i] = contraction_place_of(c, s->p, side, batch, at, lanes);
     x->k[i] = k;
-    x->store[i] = x->k_rows ? BIN(ADD, BIN(MUL, k, kernel_index(b, x->row)), free) : BIN(ADD, BIN(MUL, free, kernel_index(b, x->row)), k);
+    x->store[i] = BIN(ADD, BIN(MUL, k, kernel_index(b, x->line)), free);
   }
 }
 
@@ -148,12 +145,12 @@ static kernel_value *panel_load(shared_body *s, const panel *x, int i, const emi
 static void panel_store(shared_body *s, const panel *x, int i, kernel_value *v) {
   emit_ctx *c = s->c;
   kernel_builder *b = &c->b;
-  if (x->by_k == !x->k_rows) {
+  if (!x->by_k) {
     kernel_store(b, x->mem, x->store[i], v, 4, NULL);
     return;
   }
   for (int e = 0; e < 4; e++)  // turned round
-    kernel_store(b, x->mem, BIN(ADD, x->store[i], kernel_index(b, (int64_t)e * x->row)), kernel_extract(b, v, e), 1, NULL);
+    kernel_store(b, x->mem, BIN(ADD, x->store[i], kernel_index(b, (int64_t)e * x->line)), kernel_extract(b, v, e), 1, NULL);
 }
 
 // --- the loop ---------------------------------------------------------------------------------------------------------------------
@@ -162,23 +159,15 @@ static void multiply(shared_body *s, kernel_value *row, kernel_value *const *col
   emit_ctx *c = s->c;
   kernel_builder *b = &c->b;
   const shared_tile *t = &s->t;
-  for (int kq = 0; kq < t->bk; kq += 4) {
-    kernel_value *av[16];
-    if (!s->a.k_rows)
-      for (int i = 0; i < t->tm; i++)
-        av[i] = kernel_load(b, s->a.mem, BIN(ADD, BIN(MUL, row, kernel_index(b, s->a.row)), kernel_index(b, (int64_t)i * s->a.row + kq)), 4, 4, NULL);
-    for (int u = 0; u < 4; u++) {
-      kernel_value *bv[4], *ar[4];
-      int64_t k = kq + u;
-      for (int j = 0; j < t->nv; j++) bv[j] = kernel_load(b, s->b.mem, BIN(ADD, col[j], kernel_index(b, k * s->b.row)), 4, 4, NULL);
-      int wide = t->tm < 4 ? t->tm : 4;
-      if (s->a.k_rows)
-        for (int i = 0; i < t->tm / wide; i++)
-          ar[i] = kernel_load(b, s->a.mem, BIN(ADD, row, kernel_index(b, k * s->a.row + 4 * i)), wide, wide, NULL);
-      for (int i = 0; i < t->tm; i++) {
-        kernel_value *x = s->a.k_rows ? kernel_extract(b, ar[i / wide], i % wide) : kernel_extract(b, av[i], u);
-        for (int j = 0; j < t->nv; j++) acc[i * t->nv + j] = contraction_fma(c, s->p, x, bv[j], acc[i * t->nv + j]);
-      }
+  int wide = t->tm < 4 ? t->tm : 4;
+  for (int k = 0; k < t->bk; k++) {
+    kernel_value *bv[4], *av[4];
+    for (int j = 0; j < t->nv; j++) bv[j] = kernel_load(b, s->b.mem, BIN(ADD, col[j], kernel_index(b, (int64_t)k * s->b.line)), 4, 4, NULL);
+    for (int i = 0; i < t->tm / wide; i++)
+      av[i] = kernel_load(b, s->a.mem, BIN(ADD, row, kernel_index(b, (int64_t)k * s->a.line + 4 * i)), wide, wide, NULL);
+    for (int i = 0; i < t->tm; i++) {
+      kernel_value *x = kernel_extract(b, av[i / wide], i % wide);
+      for (int j = 0; j < t->nv; j++) acc[i * t->nv + j] = contraction_fma(c, s->p, x, bv[j], acc[i * t->nv + j]);
     }
   }
 }
@@ -235,8 +224,8 @@ lemnos_status schedule_contraction_shared(emit_ctx *c, const contraction *p) {
   kernel_value *local = contraction_id(c, KERNEL_OP_LOCAL_ID);
   kernel_value *tx = BIN(REM_U, local, kernel_index(b, across)), *ty = BIN(DIV_U, local, kernel_index(b, across));
   kernel_value *row0 = BIN(MUL, row_block.base, kernel_index(b, t.bm)), *col0 = BIN(MUL, col_block.base, kernel_index(b, t.bn));
-  panel_init(s, &s->a, &p->rows, t.bm, p->m, true, batch, row0, local);
-  panel_init(s, &s->b, &p->cols, t.bn, p->n, false, batch, col0, local);
+  panel_init(s, &s->a, &p->rows, t.bm, p->m, batch, row0, local);
+  panel_init(s, &s->b, &p->cols, t.bn, p->n, batch, col0, local);
   kernel_value *row = BIN(MUL, ty, kernel_index(b, t.tm)), *col[4], *acc[64];
   for (int j = 0; j < t.nv; j++) col[j] = BIN(MUL, BIN(ADD, tx, kernel_index(b, (int64_t)j * across)), kernel_index(b, 4));
   kernel_value *zero = kernel_splat(b, emit_zero(c, p->sum).re, 4);
