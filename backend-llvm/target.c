@@ -65,7 +65,9 @@ lemnos_status llvm_target_parse(strv spec, hlo_target *out) {
   }
   for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
     if (!strv_eq_cstr(rest, levels[i].name)) continue;
-    fill(&levels[i], thread_usable_cpus(), out);
+    // Nothing of this machine: a forced level describes the same CPU everywhere.
+    fill(&levels[i], 8, out);
+    out->l1_bytes = 32 << 10, out->l2_bytes = 1 << 20, out->l3_bytes = 32 << 20;
     snprintf(out->name, sizeof out->name, "cpu (%s)", levels[i].name);
     snprintf(out->spec, sizeof out->spec, "cpu:%s", levels[i].name);
     return LEMNOS_SUCCESS;
