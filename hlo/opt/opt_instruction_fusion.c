@@ -8,7 +8,7 @@
 //    those whose recomputation by every user moves fewer bytes than storing them. Each member carries the list of
 //    indices that it is evaluated at, so that code growth (copies) and repeated evaluation (volume) are known and bounded.
 //    The group becomes a fusion at once, so that an instruction reached later has no uses left if all its users took it in.
-// Nothing is fused into operands of dot_general and convolution, or into the array that dynamic_update_slice and scatter update
+// Nothing but slices is fused into operands of dot_general, nothing into those of convolution or into the array that dynamic_update_slice and scatter update
 // (which stays a parameter with one use, as in-place computation needs).
 // Needs: inlined calls, no dead code. Leaves: fusions of kinds LOOP, INPUT (reduce), OUTPUT (dot, convolution), IN_PLACE.
 #include "hlo/opt/opt_fusion_internal.h"
@@ -144,10 +144,22 @@ static int n_updated(const hlo_instr *i) {
   return i->op == HLO_OP_SCATTER ? (i->n_operands - 1) / 2 : 0;
 }
 
+// A window of rows: read where it lies by the CPU's dot schedules instead of being copied.
+static bool is_window(const hlo_instr *p) {
+  if (p->op == HLO_OP_DYNAMIC_SLICE || fusion_is_reshape(p)) return true;
+  if (p->op != HLO_OP_SLICE) return false;
+  hlo_slice s = HLO_ATTRS(p, slice)->slice;
+  for (int d = 0; d < s.n; d++)
+    if (s.stride[d] != 1) return false;
+  return true;
+}
+
 // May operand o of i be computed inside i's kernel?
-static bool slot_is_open(const hlo_instr *i, int o) {
+static bool slot_is_open(const fuser *f, const hlo_instr *i, int o) {
   switch (i->op) {
-    case HLO_OP_DOT_GENERAL: case HLO_OP_CONVOLUTION: return false;
+    case HLO_OP_DOT_GENERAL:
+      return f->ctx->target && f->ctx->target->cls == HLO_TARGET_CPU && is_window(i->operands[o]);
+    case HLO_OP_CONVOLUTION: return false;
     case HLO_OP_REDUCE: return true;
     default: return o >= n_updated(i);
   }
@@ -155,7 +167,7 @@ static bool slot_is_open(const hlo_instr *i, int o) {
 
 static bool takes_producers(const fuser *f, const hlo_instr *i) {
   if (!known(f, i)) return false;
-  if (i->op == HLO_OP_REDUCE || n_updated(i)) return fusion_is_hero(i) || hlo_shape_is_static(i->shape);
+  if (i->op == HLO_OP_REDUCE || i->op == HLO_OP_DOT_GENERAL || n_updated(i)) return fusion_is_hero(i) || hlo_shape_is_static(i->shape);
   return fusion_is_loop_op(f->ctx, i) && !fusion_is_reshape(i);
 }
 
@@ -211,7 +223,7 @@ static void operand_index(const fuser *f, const hlo_instr *i, int o, uint64_t x,
     case HLO_OP_PAD: case HLO_OP_CONCATENATE: *v = volume * ratio(in, i->shape); return;
     case HLO_OP_DYNAMIC_UPDATE_SLICE: *v = (double)hlo_shape_elements(i->operands[1]->shape); return;
     case HLO_OP_SCATTER: *v = (double)hlo_shape_elements(i->operands[i->n_operands - 1]->shape); return;
-    case HLO_OP_REDUCE: *v = (double)hlo_shape_elements(in); return;
+    case HLO_OP_REDUCE: case HLO_OP_DOT_GENERAL: *v = (double)hlo_shape_elements(in); return;
     case HLO_OP_COPY: *y = x; return;
     default: break;
   }
@@ -283,7 +295,7 @@ static bool worth_duplicating(fuser *f, const hlo_instr *p, const member *m, boo
   for (int u = 0; u < p->n_uses; u++) {
     hlo_use use = p->uses[u];
     if (in_group(f, use.user)) continue;
-    if (!takes_producers(f, use.user) || !slot_is_open(use.user, use.operand)) return false;
+    if (!takes_producers(f, use.user) || !slot_is_open(f, use.user, use.operand)) return false;
     others++;
   }
   int w = fusion_weight(p);
@@ -334,6 +346,17 @@ static bool breaks_rows(const fuser *f, const hlo_instr *p) {
   return false;
 }
 
+// Only windows stand between an operand of dot_general and the arrays it reads.
+static bool feeds_dot(const fuser *f, const hlo_instr *p) {
+  for (int u = 0; u < p->n_uses; u++) {
+    const hlo_instr *user = p->uses[u].user;
+    if (!in_group(f, user)) continue;
+    if (user->op == HLO_OP_DOT_GENERAL) return true;
+    if (is_window(user) && p->shape->rank > 0 && !is_claimed(f, user) && feeds_dot(f, user)) return true;
+  }
+  return false;
+}
+
 static bool accept(fuser *f, hlo_instr *p, member *m) {
   *m = (member){.i = p};
   if (!is_loop_op(f, p) || is_claimed(f, p) || f->n_members >= FUSION_MAX_MEMBERS || reads_updated(f, p)) return false;
@@ -341,8 +364,9 @@ static bool accept(fuser *f, hlo_instr *p, member *m) {
   for (int u = 0; u < p->n_uses; u++) {
     hlo_use use = p->uses[u];
     if (!in_group(f, use.user)) elsewhere = true;
-    else if (!slot_is_open(use.user, use.operand)) return false;
+    else if (!slot_is_open(f, use.user, use.operand)) return false;
   }
+  if (f->region && f->region->hero->op == HLO_OP_DOT_GENERAL && feeds_dot(f, p) && !is_window(p)) return false;
   if (!find_indices(f, m) || breaks_rows(f, p)) return false;
   if (p->op == HLO_OP_CONCATENATE && (p->n_operands > 8 || m->n > 1)) return false;
   if (f->copies + m->n > FUSION_MAX_COPIES || f->weight + m->n * fusion_weight(p) > FUSION_MAX_WEIGHT) return false;

@@ -6,7 +6,8 @@
 //   - depth first from the root, operands that need more memory first (after Sethi and Ullman).
 // Side effects stay in their order. Arrays are counted by leaf: tuple, get_tuple_element, bitcast, and while states share their
 // operands' bytes; an update in place takes over a dying operand; parameters and constants stand elsewhere and do not count.
-// What a while or conditional needs inside is added while it runs.
+// What a while or conditional needs inside is added while it runs. An update in place comes after whatever else reads the old value,
+// where that is possible: otherwise the old value would have to be copied.
 // Needs: fusion is over. Leaves: a valid order; nothing else changes. Before copy insertion, which reads liveness off the order.
 #include "hlo/analysis/alias.h"
 #include "hlo/opt/opt_fusion_internal.h"
@@ -104,14 +105,68 @@ static void find_reads(plan *p, node *x) {
   }
 }
 
+// The array that i updates in place, or NULL.
+static hlo_instr *updated_array(const hlo_instr *i) {
+  int cursor = 0, leaf, operand;
+  bool update = i->op == HLO_OP_DYNAMIC_UPDATE_SLICE || i->op == HLO_OP_SCATTER ||
+                (i->op == HLO_OP_FUSION && HLO_ATTRS(i, fusion)->kind == HLO_FUSION_KIND_IN_PLACE);
+  if (!update || (operand = alias_in_place_operand(i, 0, &cursor)) < 0) return NULL;
+  hlo_instr *x;
+  alias_operand_leaf(i, operand, &x, &leaf);
+  return x;
+}
+
+// Moves update i, with what depends on it, behind `reader`, unless that depends on i. scratch: positions.
+static void sink_update(arena *a, hlo_instr *i, hlo_instr *reader) {
+  fusion_list moved = {0};
+  bitset marked = bitset_create(a, i->parent->module->next_id);
+  bitset_set(&marked, i->id);
+  vec_push(a, &moved, i);
+  for (hlo_instr *x = i->next; x; x = x->next) {
+    bool depends = false;
+    for (int o = 0; o < x->n_operands; o++) depends |= bitset_get(&marked, x->operands[o]->id);
+    if (depends && (x == reader || hlo_instr_has_side_effect(x))) return;
+    if (x == reader) break;
+    if (!depends) continue;
+    bitset_set(&marked, x->id);
+    vec_push(a, &moved, x);
+  }
+  hlo_instr *position = reader->next;
+  for (int n = 0; n < moved.len; n++) hlo_instr_move_before(moved.data[n], position);
+}
+
+static void sink_updates(arena *a, hlo_computation *c) {
+  int64_t n = 0;
+  fusion_list updates = {0};  // each is moved once
+  HLO_FOR_EACH(i, c) {
+    i->scratch = n++;
+    if (updated_array(i) && !hlo_instr_has_side_effect(i)) vec_push(a, &updates, i);
+  }
+  for (int k = 0; k < updates.len && n <= MAX_INSTRUCTIONS; k++) {
+    hlo_instr *i = updates.data[k], *x = updated_array(i), *last = NULL;
+    for (int u = 0; u < x->n_uses; u++) {
+      hlo_instr *reader = x->uses[u].user;
+      if (reader != i && reader->scratch > i->scratch && (!last || reader->scratch > last->scratch)) last = reader;
+    }
+    if (!last) continue;
+    sink_update(a, i, last);
+    n = 0;
+    HLO_FOR_EACH(y, c) y->scratch = n++;
+  }
+}
+
 static void find_order(plan *p) {
   int last_effect = -1;
   for (int n = 0; n < p->n; n++) {
     node *x = &p->nodes[n];
     bool effect = hlo_instr_has_side_effect(x->i);
+    const hlo_instr *array = updated_array(x->i);
+    int readers = array ? array->n_uses : 0, capacity = x->i->n_operands + 1 + readers;
+    for (int u = 0; u < readers; u++)
+      if (array->uses[u].user->scratch < n) add_once(p->a, &x->after, &x->n_after, capacity, (int)array->uses[u].user->scratch);
     for (int o = 0; o < x->i->n_operands; o++)
-      add_once(p->a, &x->after, &x->n_after, x->i->n_operands + 1, (int)x->i->operands[o]->scratch);
-    if (effect && last_effect >= 0) add_once(p->a, &x->after, &x->n_after, x->i->n_operands + 1, last_effect);
+      add_once(p->a, &x->after, &x->n_after, capacity, (int)x->i->operands[o]->scratch);
+    if (effect && last_effect >= 0) add_once(p->a, &x->after, &x->n_after, capacity, last_effect);
     if (effect) last_effect = n;
   }
   for (int n = 0; n < p->n; n++)
@@ -272,6 +327,7 @@ static int *depth_first_order(const plan *p) {
 }
 
 static bool schedule(hlo_pass_ctx *ctx, hlo_computation *c, int64_t *peaks) {
+  sink_updates(ctx->scratch, c);
   plan p = make_plan(ctx->scratch, c, peaks);
   int64_t best = simulate(&p, NULL);
   int *chosen = NULL, *orders[2] = {NULL, NULL};
