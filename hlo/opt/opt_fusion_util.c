@@ -157,7 +157,8 @@ int fusion_max_operands(const hlo_target *t, int n_outputs) {
 // --- fusion instructions -----------------------------------------------------------------------------------------------------------
 
 static bool is_named(const hlo_instr *i) {
-  return i->op != HLO_OP_PARAMETER && i->op != HLO_OP_CONSTANT && i->op != HLO_OP_TUPLE && i->op != HLO_OP_GET_TUPLE_ELEMENT;
+  return i->op != HLO_OP_PARAMETER && i->op != HLO_OP_CONSTANT && i->op != HLO_OP_TUPLE && i->op != HLO_OP_GET_TUPLE_ELEMENT &&
+         i->op != HLO_OP_RESHAPE && i->op != HLO_OP_BITCAST;
 }
 
 const char *fusion_name(arena *scratch, hlo_instr *const *list, int n, const hlo_instr *root) {
