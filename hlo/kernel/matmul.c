@@ -5,7 +5,7 @@
 // TILE_FMA as the microkernel: mr x nv accumulators in registers. A and B are each packed either by the item into a private
 // array, or by a launch of its own into scratch that all items read; what is cheaper follows from how often a panel is used.
 //
-//     A panel [k][mr]   B panel [k][nr]   tile [mr][nr]: finished sums, from which the epilogue reads rows
+//     A panel [k][mr], or [mr][k] if A is contiguous along k   B panel [k][nr]   tile [mr][nr]: finished sums, from which the epilogue reads rows
 //
 // Long k is cut in blocks of kc; partial sums of an item then live in one tile per pair of panels.
 //
@@ -24,6 +24,7 @@ typedef struct plan {
   int64_t panels[2];            // of all rows
   int64_t blocks[2], most[2];   // an item takes one block of panels on each side; panels in the largest
   int64_t kc, k_blocks;
+  int64_t a_stride;             // between rows of an A panel; 0: [k][mr]
   side_mode mode[2];
   int scratch[2];
   // values of the kernel being built
@@ -141,8 +142,12 @@ static kernel_mem private_array(emit_ctx *c, const matmul *p, int lanes, int64_t
   return kernel_array_mem(c->k, kernel_add_array(c->k, KERNEL_PRIVATE, p->scalar, lanes, n));
 }
 
+static int64_t panel_elements(const plan *s, int side, int64_t k) {
+  return (side == 0 && s->a_stride ? s->a_stride : k) * s->width[side];
+}
+
 static const hlo_shape *scratch_shape(emit_ctx *c, const plan *s, int side) {
-  int64_t n = s->p->batch * s->panels[side] * s->p->k * s->width[side];
+  int64_t n = s->p->batch * s->panels[side] * panel_elements(s, side, s->p->k);
   return emit_shape(c, s->p->sum, 1, &n);
 }
 
@@ -208,9 +213,11 @@ static kernel_value *panel_at(emit_ctx *c, const plan *s, int side, kernel_value
   int64_t w = s->width[side];
   if (s->mode[side] == SIDE_SHARED) {
     kernel_value *n = BIN(ADD, BIN(MUL, s->batch.base, kernel_index(b, s->panels[side])), panel);
-    return BIN(ADD, BIN(MUL, n, kernel_index(b, s->p->k * w)), BIN(MUL, s->k0, kernel_index(b, w)));
+    int64_t step = side == 0 && s->a_stride ? 1 : w;
+    return BIN(ADD, BIN(MUL, n, kernel_index(b, panel_elements(s, side, s->p->k))), BIN(MUL, s->k0, kernel_index(b, step)));
   }
-  return side == 1 ? kernel_index(b, 0) : BIN(MUL, BIN(SUB, panel, s->lo[0]), kernel_index(b, s->kc * w));
+  if (side == 1) return kernel_index(b, 0);
+  return BIN(MUL, BIN(SUB, panel, s->lo[0]), kernel_index(b, panel_elements(s, 0, s->kc)));
 }
 
 static void pack_panel(emit_ctx *c, const plan *s, int side, kernel_value *panel) {
@@ -219,7 +226,8 @@ static void pack_panel(emit_ctx *c, const plan *s, int side, kernel_value *panel
   if (s->p->pack_lanes[side] && s->p->pack_lanes[side] < lanes) lanes = s->p->pack_lanes[side];
   bool whole = s->p->k % lanes == 0 && s->kc % lanes == 0;
   matmul_panel x = {.side = side, .width = s->width[side], .lanes = lanes, .batch = s->batch, .k0 = s->k0,
-                    .count = s->k_count, .whole = whole, .mem = s->mem[side], .slack = s->mode[side] == SIDE_PRIVATE};
+                    .count = s->k_count, .whole = whole, .mem = s->mem[side]};
+  x.row_stride = side == 0 ? s->a_stride : 0;
   x.row = BIN(MUL, panel, kernel_index(b, s->width[side]));
   x.at = panel_at(c, s, side, panel);
   matmul_pack(c, s->p, &x);
@@ -240,8 +248,9 @@ static void multiply_panels(emit_ctx *c, const plan *s, kernel_value *i, kernel_
     kernel_value *at = BIN(ADD, tile, kernel_index(b, (int64_t)a * s->lanes));
     acc[a] = s->k_blocks > 1 ? kernel_load(b, s->tile, at, s->lanes, s->lanes, NULL) : zero_of(b, s->p, s->lanes);
   }
-  kernel_tile t = {.a = s->mem[0], .b = s->mem[1], .m = s->mr, .nv = s->nv, .lanes = s->lanes, .a_stride_m = 1,
-                   .a_stride_k = s->mr, .b_stride_k = s->nr, .k_unroll = n > 8 ? 4 : 8};
+  kernel_tile t = {.a = s->mem[0], .b = s->mem[1], .m = s->mr, .nv = s->nv, .lanes = s->lanes,
+                   .a_stride_m = s->a_stride ? s->a_stride : 1, .a_stride_k = s->a_stride ? 1 : s->mr, .b_stride_k = s->nr,
+                   .k_unroll = n > 16 ? 1 : n > 8 ? 2 : 4};
   t.k_multiple = s->p->k % t.k_unroll == 0 && s->kc % t.k_unroll == 0;
   kernel_value **out = tile_fma(c, &t, panel_at(c, s, 0, i), panel_at(c, s, 1, j), s->k_count, acc);
   for (int a = 0; a < n; a++)
@@ -330,12 +339,16 @@ static lemnos_status packed(emit_ctx *c, plan *s) {
   kernel_builder *b = &c->b;
   choose_depth(c, s);
   choose_blocks(c, s);
+  if (p->k_vectors[0]) {  // odd numbers of cache lines
+    int64_t line = larger(1, 64 / bytes_of(s)), lines = divide_up(s->mode[0] == SIDE_SHARED ? p->k : s->kc, line);
+    s->a_stride = (lines | 1) * line;
+  }
   for (int side = 1; side >= 0; side--)
     if (s->mode[side] == SIDE_SHARED) LEMNOS_TRY(pack_all(c, s, side));
   emit_kernel_begin(c, "", p->batch * s->blocks[0] * s->blocks[1], KERNEL_I64);
   int64_t sums = (int64_t)s->mr * s->nr * (s->k_blocks > 1 ? s->most[0] * s->most[1] : 1);
   s->tile = private_array(c, p, s->lanes, sums);
-  int64_t room[2] = {s->most[0] * s->kc * s->mr + s->lanes, s->kc * s->nr};
+  int64_t room[2] = {s->most[0] * panel_elements(s, 0, s->kc), s->kc * s->nr};
   for (int side = 0; side < 2; side++)
     s->mem[side] = s->mode[side] == SIDE_SHARED ? scratch_mem(c, s, side)
                                                 : private_array(c, p, side ? s->lanes : 1, room[side]);

@@ -59,8 +59,8 @@ typedef struct matmul_panel {
   kernel_value *k0, *count;      // k0 is a multiple of lanes
   bool whole;                    // count is a multiple of lanes
   kernel_mem mem;
-  kernel_value *at;              // first element of the panel: [k][width] from there
-  bool slack;                    // elements behind the panel may be overwritten (and are written later)
+  kernel_value *at;              // first element of the panel: [k][width] from there,
+  int64_t row_stride;            // or, if not 0, rows so far apart
 } matmul_panel;
 void matmul_pack(emit_ctx *c, const matmul *p, const matmul_panel *panel);
 // x[i] lane j <-> x[j] lane i: `lanes` vectors of as many lanes.

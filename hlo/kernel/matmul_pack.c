@@ -2,7 +2,8 @@
 // Copying rows of an operand into panels: [k][width], so that the microkernel reads both operands front to back.
 //
 // Operands contiguous along their rows are copied by vectors of rows, k by k. Those contiguous along k are read by vectors along k,
-// as many rows as a vector has lanes, and transposed in registers. A panel that ends behind the last row repeats that row:
+// as many rows as a vector has lanes, and transposed in registers; or, where the microkernel reads scalars (A), simply copied, rows
+// apart by a stride that spreads them over the cache's sets. A panel that ends behind the last row repeats that row:
 // its sums are never stored.
 #include "hlo/kernel/matmul.h"
 
@@ -89,29 +90,6 @@ static void copy_scalars(emit_ctx *c, const matmul *p, const matmul_panel *s, ke
   kernel_for_end(b, &f, NULL);
 }
 
-static kernel_value *first_lanes(emit_ctx *c, kernel_value *v, int from, int lanes) {
-  if (lanes == v->type.lanes) return v;
-  if (lanes == 1) return kernel_extract(&c->b, v, from);
-  int32_t list[64];
-  for (int l = 0; l < lanes; l++) list[l] = from + l;
-  return shuffle(c, v, v, lanes, list);
-}
-
-// The transposed vector x, of which `height` lanes count, to (row.., k + l).
-static void put_column(emit_ctx *c, const matmul *p, const matmul_panel *s, kernel_value *x, kernel_value *k, int l, int row,
-                       int height) {
-  // A store over the panel's edge spoils the next k, which is written afterwards: only if one vector holds all rows.
-  if (height == s->lanes || (s->slack && s->width <= s->lanes)) {
-    emit_coord at = place(c, s, k, l, row, s->lanes);
-    put(c, p, s, at, s->lanes, x);
-    return;
-  }
-  for (int r = 0, n; r < height; r += n) {
-    n = piece(height - r, s->lanes);
-    put(c, p, s, place(c, s, k, l, row + r, n), n, first_lanes(c, x, r, n));
-  }
-}
-
 // `lanes` k at a time: vectors along k, transposed in registers; then what is left of k.
 static void copy_transposed(emit_ctx *c, const matmul *p, const matmul_panel *s, bool clamp) {
   kernel_builder *b = &c->b;
@@ -119,34 +97,47 @@ static void copy_transposed(emit_ctx *c, const matmul *p, const matmul_panel *s,
   if (!s->whole) bulk = BIN(SUB, s->count, BIN(REM_U, s->count, kernel_index(b, s->lanes)));
   kernel_for f = kernel_for_begin(b, kernel_index(b, 0), bulk, kernel_index(b, s->lanes), 0, NULL);
   for (int r = 0; r < s->width; r += s->lanes) {
-    int height = s->width - r < s->lanes ? s->width - r : s->lanes;
     kernel_value *x[64];
     for (int l = 0; l < s->lanes; l++) {
-      if (l >= height) {
-        x[l] = x[height - 1];
-        continue;
-      }
       kernel_value *row = BIN(ADD, s->row, kernel_index(b, r + l));
       if (clamp) row = BIN(MIN_S, row, kernel_index(b, p->rows[s->side] - 1));
       emit_coord k = vector_coord(k_at(c, s, f.iv), s->lanes, s->lanes);
       x[l] = kernel_splat(b, p->fetch(c, p, s->side, s->batch, emit_coord_of(row, 1), k, s->lanes), s->lanes);
     }
     matmul_transpose(c, x, s->lanes);
-    for (int l = 0; l < s->lanes; l++) put_column(c, p, s, x[l], f.iv, l, r, height);
+    for (int l = 0; l < s->lanes; l++) put(c, p, s, place(c, s, f.iv, l, r, s->lanes), s->lanes, x[l]);
   }
   kernel_for_end(b, &f, NULL);
   if (!s->whole) copy_scalars(c, p, s, bulk, clamp);
+}
+
+// Row by row, vectors along k.
+static void copy_along_k(emit_ctx *c, const matmul *p, const matmul_panel *s, bool clamp) {
+  kernel_builder *b = &c->b;
+  kernel_for rf = kernel_for_begin(b, kernel_index(b, 0), kernel_index(b, s->width), kernel_index(b, 1), 0, NULL);
+  kernel_value *row = BIN(ADD, s->row, rf.iv), *to = BIN(ADD, s->at, BIN(MUL, rf.iv, kernel_index(b, s->row_stride)));
+  if (clamp) row = BIN(MIN_S, row, kernel_index(b, p->rows[s->side] - 1));
+  kernel_value *bulk = s->count;
+  if (!s->whole) bulk = BIN(SUB, s->count, BIN(REM_U, s->count, kernel_index(b, s->lanes)));
+  for (int lanes = s->lanes; lanes; lanes = lanes > 1 && !s->whole ? 1 : 0) {
+    kernel_value *lo = lanes == s->lanes ? kernel_index(b, 0) : bulk, *hi = lanes == s->lanes ? bulk : s->count;
+    kernel_for f = kernel_for_begin(b, lo, hi, kernel_index(b, lanes), 0, NULL);
+    kernel_value *v = p->fetch(c, p, s->side, s->batch, emit_coord_of(row, 1), vector_coord(k_at(c, s, f.iv), lanes, lanes), lanes);
+    put(c, p, s, vector_coord(BIN(ADD, to, f.iv), 1, lanes), lanes, v);
+    kernel_for_end(b, &f, NULL);
+  }
+  kernel_for_end(b, &rf, NULL);
 }
 
 void matmul_pack(emit_ctx *c, const matmul *p, const matmul_panel *s) {
   kernel_builder *b = &c->b;
   int64_t rows = p->rows[s->side];
   bool edge = rows % s->width != 0;
-  if (p->k_vectors[s->side] && s->lanes > 1) {
+  if (s->row_stride) {
+    copy_along_k(c, p, s, edge);
+  } else if (p->k_vectors[s->side] && s->lanes > 1) {
     copy_transposed(c, p, s, edge);
-    return;
-  }
-  if (!edge) {
+  } else if (!edge) {
     copy_rows(c, p, s);
   } else if (rows < s->width) {
     copy_scalars(c, p, s, kernel_index(b, 0), true);
