@@ -122,8 +122,9 @@ static kernel *int_kernel(arena *a, kernel_scalar s, int lanes, int64_t n) {
 
 static void run_int(rig *r, backend_device *d, const hlo_target *t, kernel_scalar s, int lanes) {
   int bits = kernel_scalar_table[s].bits, bytes = kernel_scalar_table[s].bytes;
-  int64_t top = (int64_t)(UINT64_C(1) << (bits - 1));
-  const int64_t values[N_VALUES] = {0, 1, -1, 2, -2, 7, -7, top, top - 1, top + 1, 100, -100, 0x5555555555555555, 13, bits - 1, 0x123456789abcdef0};
+  uint64_t top_bit = UINT64_C(1) << (bits - 1);
+  int64_t top = (int64_t)top_bit;
+  const int64_t values[N_VALUES] = {0, 1, -1, 2, -2, 7, -7, top, (int64_t)(top_bit - 1), (int64_t)(top_bit + 1), 100, -100, 0x5555555555555555, 13, bits - 1, 0x123456789abcdef0};
   char a[N_PAIRS * 8], b[N_PAIRS * 8];
   char *out = heap_alloc((size_t)N_PAIRS * 8 * N_INT_OPS);
   for (int i = 0; i < N_PAIRS; i++) {
