@@ -208,6 +208,10 @@ emit_value emit_complex_unary(emit_ctx *c, const hlo_instr *i, hlo_dtype in, emi
   }
 }
 
+static emit_value resize(emit_ctx *c, emit_value z, kernel_scalar to) {
+  return make(kernel_conv(&c->b, KERNEL_OP_FLOAT_CONVERT, z.re, to), kernel_conv(&c->b, KERNEL_OP_FLOAT_CONVERT, z.im, to));
+}
+
 // x^y = exp(y log x); 0^0 = 1, 0^y = 0 for Re y > 0.
 static emit_value power(emit_ctx *c, emit_value x, emit_value y) {
   kernel_builder *b = &c->b;
@@ -227,7 +231,12 @@ emit_value emit_complex_binary(emit_ctx *c, hlo_op op, hlo_dtype t, emit_value x
     case HLO_OP_SUBTRACT: return make(BIN(SUB, x.re, y.re), BIN(SUB, x.im, y.im));
     case HLO_OP_MULTIPLY: return multiply(c, x, y);
     case HLO_OP_DIVIDE: return divide(c, x, y);
-    case HLO_OP_POWER: return power(c, x, y);
+    case HLO_OP_POWER: {
+      // The exponential magnifies the logarithm's rounding by |y log x|: f32 parts go through f64 where there is one.
+      if (t != HLO_C64 || !c->t->f64) return power(c, x, y);
+      emit_value r = power(c, resize(c, x, KERNEL_F64), resize(c, y, KERNEL_F64));
+      return resize(c, r, KERNEL_F32);
+    }
     default:
       emit_fail(c, "%s of %s has no kernel form", hlo_op_table[op].text_name, hlo_dtype_table[t].hlo_name);
       return x;

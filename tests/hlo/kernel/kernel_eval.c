@@ -552,6 +552,15 @@ static void invocation(unsigned low, unsigned high) {
   swapcontext(&m->context, &m->group->scheduler);
 }
 
+static void prepare_invocation(machine *m) {
+  uintptr_t p = (uintptr_t)m;
+  m->done = false;
+  getcontext(&m->context);
+  m->context.uc_stack = (stack_t){.ss_sp = m->stack, .ss_size = GROUP_STACK};
+  m->context.uc_link = NULL;
+  makecontext(&m->context, (void (*)(void))invocation, 2, (unsigned)p, (unsigned)((uint64_t)p >> 32));
+}
+
 // Lets every invocation run to its next meeting point, until all are done.
 static const char *run_group(group *g) {
   for (;;) {
@@ -590,12 +599,7 @@ static const char *eval_groups(const kernel *k, void *const *params, int subgrou
       machine *m = &g.members[i];
       clear_arrays(m, i == 0);
       m->item = g.number * k->workgroup + i;
-      m->done = false;
-      getcontext(&m->context);
-      m->context.uc_stack = (stack_t){.ss_sp = m->stack, .ss_size = GROUP_STACK};
-      m->context.uc_link = NULL;
-      uintptr_t p = (uintptr_t)m;
-      makecontext(&m->context, (void (*)(void))invocation, 2, (unsigned)p, (unsigned)((uint64_t)p >> 32));
+      prepare_invocation(m);
     }
     error = run_group(&g);
   }
