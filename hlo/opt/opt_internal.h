@@ -17,6 +17,11 @@ static inline bool hlo_opt_allowed(hlo_pass_ctx *ctx) {
   return true;
 }
 
+// May an expansion of an f32 operation compute in f64 to round once? Where that costs little: not on GPUs.
+static inline bool hlo_opt_wide_inside(const hlo_pass_ctx *ctx) {
+  return ctx->target && ctx->target->f64 && ctx->target->cls != HLO_TARGET_GPU;
+}
+
 // Removes i and then every operand that has lost its last use and has no side effect; parameters stay.
 void hlo_opt_remove_dead(hlo_instr *i);
 // Can i be removed when nobody uses it?

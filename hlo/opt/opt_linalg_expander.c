@@ -5,7 +5,7 @@
 //   triangular_solve  x = 0; for rows i in order: x[i, :] = (b[i, :] - e[i, :] x) / e[i, i]
 // An upper factor is the conjugate transpose of the lower one; a solve from the right, or with a transposed matrix, is a solve
 // from the left with matrices transposed. Only the triangle that the operation reads is used: the other may hold anything.
-// Types narrower than f32 are computed in f32. Matrices of at most UNROLL rows are unrolled.
+// Types narrower than f32 are computed in f32, and those up to f32 in f64 where that costs little. Matrices of at most UNROLL rows are unrolled.
 // Needs: nothing. Leaves: neither operation, but for dynamic shapes.
 #include "hlo/opt/algsimp.h"
 #include "hlo/opt/expand.h"
@@ -155,16 +155,16 @@ static hv run_loop(matrix_loop *l, int n_inputs, hv *inputs, const hlo_shape *re
 static hv cholesky_adapter(matrix_loop *l, hv t, hv *inputs, hv result) { return cholesky_step(l, t, inputs[0], result); }
 static hv solve_adapter(matrix_loop *l, hv t, hv *inputs, hv result) { return solve_step(l, t, inputs[0], inputs[1], result); }
 
-static matrix_loop begin(hlo_instr *i, hlo_dtype *type) {
+static matrix_loop begin(hlo_instr *i, bool wide, hlo_dtype *type) {
   matrix_loop l = {.b = hlo_builder_before(i), .m = i->parent->module, .rank = i->shape->rank};
   hlo_dtype t = i->shape->dtype;
-  *type = hlo_dtype_is_complex(t) || t == HLO_F64 ? t : HLO_F32;
+  *type = t == HLO_C64 && wide ? HLO_C128 : hlo_dtype_is_complex(t) || t == HLO_F64 ? t : wide ? HLO_F64 : HLO_F32;
   return l;
 }
 
-static hlo_instr *expand_cholesky(hlo_instr *i) {
+static hlo_instr *expand_cholesky(hlo_instr *i, bool wide) {
   hlo_dtype type;
-  matrix_loop l = begin(i, &type);
+  matrix_loop l = begin(i, wide, &type);
   bool lower = HLO_ATTRS(i, cholesky)->lower;
   hv a = hlo_build_convert(&l.b, i->operands[0], type);
   l.n = i->shape->dims[l.rank - 1];
@@ -174,10 +174,10 @@ static hlo_instr *expand_cholesky(hlo_instr *i) {
   return hlo_build_convert(&l.b, r, i->shape->dtype);
 }
 
-static hlo_instr *expand_solve(hlo_instr *i) {
+static hlo_instr *expand_solve(hlo_instr *i, bool wide) {
   const hlo_attrs_triangular_solve *at = HLO_ATTRS(i, triangular_solve);
   hlo_dtype type;
-  matrix_loop l = begin(i, &type);
+  matrix_loop l = begin(i, wide, &type);
   hv in[2] = {hlo_build_convert(&l.b, i->operands[0], type), hlo_build_convert(&l.b, i->operands[1], type)};
   bool adjoint = at->transpose_a == HLO_TRANSPOSE_ADJOINT, turned = adjoint || at->transpose_a == HLO_TRANSPOSE_TRANSPOSE;
   bool flip = turned != !at->left_side;
@@ -198,7 +198,8 @@ lemnos_status hlo_opt_linalg_expander(hlo_pass_ctx *ctx, hlo_module *m, bool *ch
     HLO_FOR_EACH_SAFE(i, m->computations[c]) {
       if (i->op != HLO_OP_CHOLESKY && i->op != HLO_OP_TRIANGULAR_SOLVE) continue;
       if (!algsimp_plain(i) || i->shape->rank > MAX_RANK - 2 || hlo_shape_elements(i->shape) == 0 || !hlo_opt_allowed(ctx)) continue;
-      hlo_instr *r = i->op == HLO_OP_CHOLESKY ? expand_cholesky(i) : expand_solve(i);
+      bool wide = hlo_opt_wide_inside(ctx);
+      hlo_instr *r = i->op == HLO_OP_CHOLESKY ? expand_cholesky(i, wide) : expand_solve(i, wide);
       if (r->shape != i->shape) LEMNOS_PANIC("linalg-expander: %s changes its shape", hlo_op_table[i->op].text_name);
       expand_finish(i, r);
       *changed = true;
