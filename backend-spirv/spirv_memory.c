@@ -22,6 +22,7 @@ static kernel_scalar mem_scalar(const spirv_emitter *e, kernel_mem m) {
 // --- views of parameters -----------------------------------------------------------------------------------------------------
 
 static spirv_id view_elem(spirv_emitter *e, kernel_scalar s, int lanes) {
+  if (s == KERNEL_I1) spirv_emit_fail(e, "no SPIR-V for i1 in memory");
   return spirv_type_vector(&e->w, spirv_emit_scalar_type(e, s), lanes);
 }
 

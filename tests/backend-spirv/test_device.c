@@ -308,10 +308,19 @@ static void validated(const char *icd) {
     chain_on(&r, d, t);
     profile_on(&r, d, t);
     programs_on(&r, d, t);
+    ck_assert_msg(log.len == 0, "the validation layer says: %s", log.data);
+    // That it is awake: a buffer of no bytes is an error.
+    VkBufferCreateInfo empty = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
+    VkBuffer buffer = VK_NULL_HANDLE;
+    d->vk.vkCreateBuffer(d->device, &empty, NULL, &buffer);
+    if (buffer) d->vk.vkDestroyBuffer(d->device, buffer, NULL);
+    ck_assert_ptr_nonnull(strstr(log.data, "VUID-VkBufferCreateInfo-size"));
+    strbuf_clear(&log);
     B->device_close(d);
   }
   rig_close(&r);
   ck_assert_msg(log.len == 0, "the validation layer says: %s", log.data);
+  strbuf_deinit(&log);
 }
 START_TEST(validation_lavapipe) { validated("/usr/share/vulkan/icd.d/lvp_icd.x86_64.json"); } END_TEST
 START_TEST(validation_swiftshader) { validated("/usr/lib/chromium/vk_swiftshader_icd.json"); } END_TEST
