@@ -35,12 +35,12 @@ static bool same(hlo_computation *a, hlo_computation *b) {
   return true;
 }
 
-static bool redirect(hlo_module *m, const hlo_computation *from, hlo_computation *to) {
+static bool redirect(hlo_module *m, hlo_computation *const *instead) {
   bool any = false;
   for (int c = 0; c < m->n_computations; c++)
     HLO_FOR_EACH(i, m->computations[c])
       for (int n = 0; n < i->n_called; n++)
-        if (i->called[n] == from) i->called[n] = to, any = true;
+        if (instead[i->called[n]->id]) i->called[n] = instead[i->called[n]->id], any = true;
   return any;
 }
 
@@ -48,6 +48,7 @@ lemnos_status hlo_opt_computation_deduplicator(hlo_pass_ctx *ctx, hlo_module *m,
   fusion_computations executed = fusion_executed(ctx->scratch, m);
   bitset own = bitset_create(ctx->scratch, m->next_computation_id);
   for (int n = 0; n < executed.len; n++) bitset_set(&own, executed.data[n]->id);
+  hlo_computation **instead = ARENA_ARRAY(ctx->scratch, hlo_computation *, m->next_computation_id + 1);
   u64map seen = {0};
   for (int n = 0; n < m->n_computations; n++) {
     hlo_computation *c = m->computations[n];
@@ -58,7 +59,8 @@ lemnos_status hlo_opt_computation_deduplicator(hlo_pass_ctx *ctx, hlo_module *m,
       continue;
     }
     hlo_computation *first = (hlo_computation *)(uintptr_t)found;
-    if (same(first, c) && hlo_opt_allowed(ctx)) *changed |= redirect(m, c, first);
+    if (same(first, c) && hlo_opt_allowed(ctx)) instead[c->id] = first;
   }
+  *changed |= redirect(m, instead);
   return LEMNOS_SUCCESS;
 }

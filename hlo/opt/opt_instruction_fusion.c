@@ -111,21 +111,26 @@ static void claim(grower *g, int n, hlo_instr *root) {
   ptrmap_put(g->f->scratch, &g->f->regions, root, r);
 }
 
+static int64_t last_use(const hlo_instr *i) {
+  int64_t last = -1;
+  for (int u = 0; u < i->n_uses; u++)
+    if (i->uses[u].user->scratch > last) last = i->uses[u].user->scratch;
+  return last;
+}
+
 static void grow_region(fuser *f, hlo_instr *hero) {
   region *r = ARENA_NEW(f->scratch, region);
   *r = (region){.hero = hero};
   grower g = {.f = f, .r = r, .in = bitset_create(f->scratch, f->n_ids)};
   vec_push(f->scratch, &g.list, hero);
   bitset_set(&g.in, hero->id);
-  int best = 1, reach = 0;
+  int best = 1;
+  int64_t reach = last_use(hero);
   hlo_instr *best_root = hero;
   bool array = hlo_shape_is_array(hero->shape) && !hero->shape->layout && fusion_fits(f->ctx, hero);
-  for (hlo_instr *i = hero->next; array && i && g.list.len <= MAX_EPILOGUE; i = i->next) {
-    if (!known(f, i) || !uses_region(&g, i)) {
-      if (++reach > 4096) break;
-      continue;
-    }
-    if (!may_extend(&g, i)) continue;
+  for (hlo_instr *i = hero->next; array && i && i->scratch <= reach && g.list.len <= MAX_EPILOGUE; i = i->next) {
+    if (!uses_region(&g, i) || !may_extend(&g, i)) continue;
+    if (last_use(i) > reach) reach = last_use(i);
     vec_push(f->scratch, &g.list, i);
     bitset_set(&g.in, i->id);
     hlo_instr *result = only_result(&g);

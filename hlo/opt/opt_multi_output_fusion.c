@@ -8,7 +8,7 @@
 // Needs: instruction fusion has run. Leaves: LOOP fusions with tuple roots whose elements all have the same dimensions.
 #include "hlo/opt/opt_fusion_internal.h"
 
-enum { MAX_RESULTS = 8, MAX_DISTANCE = 512, MAX_USES = 64, TINY = 4096 };
+enum { MAX_RESULTS = 8, MAX_DISTANCE = 256, MAX_USES = 16, TINY = 4096 };
 
 // A loop that may be merged: the dimensions of its results, or NULL.
 static const hlo_shape *loop_shape(const hlo_pass_ctx *ctx, const hlo_instr *i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Developer's tool: every program through target passes, against itself without them, in the interpreter, bit for bit.
-//   run_fused [--passes LIST] [--before LIST] [--dump] [--lower] [--gpu] [--no-run] [--seconds N] FILE...
+//   run_fused [--passes LIST] [--before LIST] [--dump] [--lower] [--time] [--gpu] [--no-run] [--seconds N] FILE...
 // --before: passes that both sides get. Arguments are random. Prints kernels (executed instructions that cost a launch)
 // before and after, and what differs; with --lower (give --passes default) also buffers, kernels, and what has no kernel.
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 typedef struct options {
   const char *passes, *before;
-  bool dump, no_run, lower, verbose;
+  bool dump, no_run, lower, verbose, time;
   double seconds;
   hlo_target target;
 } options;
@@ -77,8 +77,12 @@ static lemnos_status load(side *s, const char *path, const options *o, const cha
   if (!fuse) return LEMNOS_SUCCESS;
   p = (hlo_pipeline_options){.passes = strv_from_cstr(o->passes), .opt_bisect_limit = -1, .verify_each = true, .round_trip_each = true,
                              .target = &o->target, .can_fuse = kernel_can_fuse_elementwise};
+  strbuf times = {0};
+  if (o->time) p.verify_each = p.round_trip_each = false, p.time_passes = true, p.dump = &times;
   double start = io_seconds();
   LEMNOS_TRY(hlo_run_pipeline(s->m, &p));
+  if (times.len) printf("%s", times.data);
+  strbuf_deinit(&times);
   printf("  passes %.1f ms\n", (io_seconds() - start) * 1e3);
   return LEMNOS_SUCCESS;
 }
@@ -206,6 +210,7 @@ int main(int argc, char **argv) {
     else if (!strcmp(argv[k], "--dump")) o.dump = true;
     else if (!strcmp(argv[k], "--lower")) o.lower = true;
     else if (!strcmp(argv[k], "--verbose")) o.verbose = true;
+    else if (!strcmp(argv[k], "--time")) o.time = true;
     else if (!strcmp(argv[k], "--no-run")) o.no_run = true;
     else {
       printf("%s\n", argv[k]);
