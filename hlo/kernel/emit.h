@@ -193,6 +193,7 @@ LEMNOS_NODISCARD lemnos_status schedule_elementwise(emit_ctx *c);
 LEMNOS_NODISCARD lemnos_status schedule_elementwise_lanes(emit_ctx *c, int lanes);  // 0: as suits
 LEMNOS_NODISCARD lemnos_status schedule_transpose(emit_ctx *c);
 LEMNOS_NODISCARD lemnos_status schedule_reduce(emit_ctx *c);
+LEMNOS_NODISCARD lemnos_status schedule_reduce_rows(emit_ctx *c, const hlo_instr *const *heroes, int n, bool *done);
 LEMNOS_NODISCARD lemnos_status schedule_dot(emit_ctx *c);
 LEMNOS_NODISCARD lemnos_status schedule_conv(emit_ctx *c);
 LEMNOS_NODISCARD lemnos_status schedule_scatter(emit_ctx *c);

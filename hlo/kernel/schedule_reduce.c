@@ -212,6 +212,9 @@ lemnos_status schedule_reduce(emit_ctx *c) {
   bool in_place = false;
   for (int l = 0; l < hlo_shape_leaves(c->instr->shape); l++) in_place |= emit_alias_of(c, l) >= 0;
   for (int h = 1; h < s.n; h++) plain &= emit_reduce_trailing(c, s.heroes[h]) == trailing;
+  bool done = false;
+  if (plain && !in_place) LEMNOS_TRY(schedule_reduce_rows(c, s.heroes, s.n, &done));
+  if (done) return LEMNOS_SUCCESS;
   if (plain && ascending && !in_place && choose_parts(c, &s, trailing)) return two_launches(c, &s, trailing);
   int lanes = emit_vector_lanes(c);
   if (trailing >= 2 * lanes) return schedule_elementwise_lanes(c, 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// dot and convolution as GPUs and software GPUs schedule them: values against plain loops over small integers (sums are exact),
+// dot, convolution and reductions of rows as GPUs and software GPUs schedule them: values against plain loops over small integers (sums are exact),
 // on targets with the limits of the devices they are meant for; and what the kernels may hold: no division in a loop and no
 // barrier on software drivers, bodies and accumulators within the target's limits, whole vectors where they divide.
 #include <check.h>
@@ -227,6 +227,51 @@ START_TEST(convolutions) {
 }
 END_TEST
 
+// --- rows ----------------------------------------------------------------------------------------------------------------------
+
+typedef struct row_case {
+  int a, b, trailing;  // f32[a,b,trailing] -> f32[a,b]: 2 * reduce(x * x)
+  const char *op;
+  float init;
+} row_case;
+
+static const row_case row_cases[] = {
+    {3, 5, 64, "add", 3}, {1, 7, 37, "maximum", -1}, {2, 4, 256, "minimum", 1}, {1, 1, 32, "add", 0},
+    {9, 11, 5, "add", 0}, {4, 4, 8, "maximum", 40},  {1, 130, 100, "add", 0},   {5, 1, 3, "add", 0},
+};
+
+START_TEST(reductions) {
+  mem = arena_create();
+  const row_case *r = &row_cases[_i];
+  int n = r->a * r->b;
+  const hlo_instr *i = parse_root(arena_printf(
+      mem,
+      "HloModule t\n\nbody {\n x = f32[] parameter(0)\n y = f32[] parameter(1)\n ROOT z = f32[] %s(x, y)\n}\n\n"
+      "f {\n a = f32[%d,%d,%d] parameter(0)\n s = f32[%d,%d,%d] multiply(a, a)\n z = f32[] constant(%g)\n"
+      " r = f32[%d,%d] reduce(s, z), dimensions={2}, to_apply=body\n ROOT d = f32[%d,%d] add(r, r)\n}\n\n"
+      "ENTRY main {\n a = f32[%d,%d,%d] parameter(0)\n ROOT r = f32[%d,%d] fusion(a), kind=kInput, calls=f\n}\n",
+      r->op, r->a, r->b, r->trailing, r->a, r->b, r->trailing, r->init, r->a, r->b, r->a, r->b, r->a, r->b, r->trailing, r->a, r->b));
+  float *x = numbers((int64_t)n * r->trailing, 2), *want = numbers(n, 0);
+  for (int row = 0; row < n; row++) {
+    float acc = r->init;
+    for (int k = 0; k < r->trailing; k++) {
+      float v = x[row * r->trailing + k] * x[row * r->trailing + k];
+      acc = r->op[0] == 'a' ? acc + v : (r->op[1] == 'a') == (v > acc) ? v : acc;
+    }
+    want[row] = acc + acc;
+  }
+  for (int which = 0; which < N_TARGETS; which++) {
+    kernel_lowering l;
+    void *operands[] = {x}, *results[] = {numbers(n, 0)};
+    lower(i, which, &l);
+    run(&l, which, operands, results);
+    compare(arena_printf(mem, "reduction %d", _i), which, results[0], want, n);
+    if (which == GPU_LARGE && r->trailing >= 8) ck_assert_int_gt(l.launches.data[0].kernel->workgroup, 0);
+  }
+  arena_destroy(mem);
+}
+END_TEST
+
 // --- what the kernels hold -----------------------------------------------------------------------------------------------------
 
 typedef struct counts {
@@ -293,6 +338,7 @@ int main(void) {
   tcase_add_loop_test(c, dots, 0, (int)(sizeof products / sizeof *products));
   tcase_add_loop_test(c, large_tile, 0, 4);
   tcase_add_loop_test(c, convolutions, 0, (int)(sizeof convs / sizeof *convs));
+  tcase_add_loop_test(c, reductions, 0, (int)(sizeof row_cases / sizeof *row_cases));
   tcase_add_test(c, promises);
   tcase_set_timeout(c, 120);
   suite_add_tcase(s, c);
