@@ -385,6 +385,64 @@ static void stream_columns(emit_ctx *c, const plan *s, kernel_value *a_base, ker
              (int64_t)nv * lanes, lanes);
 }
 
+// The same for very few rows and many columns: whole rows of B are what memory delivers best, so sums stay in a private array
+// (in L1) and a few rows of B at a time run along all columns lo .. hi.
+static void stream_rows(emit_ctx *c, const plan *s, kernel_value *a_base, kernel_value *b_base, kernel_value *lo, kernel_value *hi,
+                        int64_t k_lo, int64_t k_hi, int depth) {
+  kernel_builder *b = &c->b;
+  const matmul *p = s->p;
+  int m = (int)p->rows[0];
+  bool direct = s->mode[0] == SIDE_DIRECT;
+  int64_t stride_m = direct ? p->direct[0].row_stride : 1, stride_k = direct ? p->direct[0].k_stride : s->mr;
+  if (k_lo >= k_hi) return;
+  kernel_for kf = kernel_for_begin(b, kernel_index(b, k_lo), kernel_index(b, k_hi), kernel_index(b, depth), 0, NULL);
+  kernel_value *a[64];
+  for (int i = 0; i < m * depth; i++) {
+    kernel_value *at = BIN(ADD, a_base, BIN(MUL, kf.iv, kernel_index(b, stride_k)));
+    at = BIN(ADD, at, kernel_index(b, i / depth * stride_m + i % depth * stride_k));
+    a[i] = kernel_load(b, s->mem[0], at, 1, 1, NULL);
+    if (a[i]->type.scalar != p->scalar) a[i] = kernel_conv(b, KERNEL_OP_FLOAT_CONVERT, a[i], p->scalar);
+    a[i] = kernel_splat(b, a[i], s->lanes);
+  }
+  kernel_value *row = BIN(ADD, b_base, BIN(MUL, kf.iv, kernel_index(b, p->direct[1].k_stride)));
+  kernel_for f = kernel_for_begin(b, lo, hi, kernel_index(b, s->lanes), 0, NULL);
+  kernel_value *at = BIN(ADD, row, f.iv), *x[16];
+  for (int u = 0; u < depth; u++) {
+    x[u] = kernel_load(b, s->mem[1], BIN(ADD, at, kernel_index(b, u * p->direct[1].k_stride)), s->lanes, 1, NULL);
+    if (x[u]->type.scalar != p->scalar) x[u] = kernel_conv(b, KERNEL_OP_FLOAT_CONVERT, x[u], p->scalar);
+  }
+  for (int i = 0; i < m; i++) {
+    kernel_value *to = BIN(ADD, BIN(SUB, f.iv, lo), kernel_index(b, i * s->kc));  // kc: columns of an item here
+    kernel_value *acc = kernel_load(b, s->tile, to, s->lanes, s->lanes, NULL);
+    for (int u = 0; u < depth; u++) acc = matmul_multiply_add(b, a[i * depth + u], x[u], acc);
+    kernel_store(b, s->tile, to, acc, s->lanes, NULL);
+  }
+  kernel_for_end(b, &f, NULL);
+  kernel_for_end(b, &kf, NULL);
+}
+
+static void stream_whole_rows(emit_ctx *c, const plan *s, kernel_value *a_base, kernel_value *b_base, kernel_value *lo,
+                              kernel_value *hi) {
+  kernel_builder *b = &c->b;
+  const matmul *p = s->p;
+  int m = (int)p->rows[0], depth = (c->t->vector_registers >= 32 ? 16 : 8) / (m < 2 ? 2 : m);
+  kernel_value *zero = kernel_index(b, 0), *step = kernel_index(b, s->lanes);
+  kernel_for z = kernel_for_begin(b, zero, kernel_index(b, m * s->kc), step, 0, NULL);
+  kernel_store(b, s->tile, z.iv, zero_of(b, p, s->lanes), s->lanes, NULL);
+  kernel_for_end(b, &z, NULL);
+  int64_t bulk = p->k / depth * depth;
+  stream_rows(c, s, a_base, b_base, lo, hi, 0, bulk, depth);
+  stream_rows(c, s, a_base, b_base, lo, hi, bulk, p->k, 1);
+  for (int i = 0; i < m; i++) {
+    kernel_for f = kernel_for_begin(b, lo, hi, step, 0, NULL);
+    kernel_value *at = BIN(ADD, BIN(SUB, f.iv, lo), kernel_index(b, i * s->kc));
+    emit_coord n = emit_coord_of(f.iv, s->lanes);
+    n.stride = s->lanes > 1 ? 1 : 0;
+    p->store(c, p, s->batch, emit_coord_const(c, i), n, s->lanes, kernel_load(b, s->tile, at, s->lanes, s->lanes, NULL));
+    kernel_for_end(b, &f, NULL);
+  }
+}
+
 static int stream_width(const emit_ctx *c, const plan *s) {
   int registers = c->t->vector_registers >= 32 ? 32 : 16, nv = (registers - 2) / (s->mr + 1);
   if (nv > 8) nv = 8;
@@ -398,8 +456,16 @@ static lemnos_status stream(emit_ctx *c, plan *s) {
   s->mr = (int)p->rows[0];
   s->lanes = piece(p->rows[1], c->t->vector_bytes / (int)bytes_of(s));
   int nv = stream_width(c, s);
-  int64_t strip = (int64_t)nv * s->lanes, strips = p->rows[1] / strip, rest = p->rows[1] % strip;
-  s->width[0] = s->mr, s->panels[0] = 1, s->kc = p->k;
+  int64_t strip = (int64_t)nv * s->lanes;
+  bool wide = p->rows[0] <= 4 && p->rows[1] >= 16 * s->lanes && p->k >= 16;
+  if (wide) {
+    int64_t threads = c->t->threads > 1 ? c->t->threads : 1, most = c->t->l1_bytes / 2 / (p->rows[0] * bytes_of(s));
+    strip = smaller(most, p->rows[1] / (threads > 1 ? 2 * threads : 1));
+    strip = larger(strip / s->lanes, 8) * s->lanes;
+    s->kc = strip;
+  }
+  int64_t strips = p->rows[1] / strip, rest = p->rows[1] % strip;
+  s->width[0] = s->mr, s->panels[0] = 1;
   s->mode[0] = p->direct[0].ok ? SIDE_DIRECT : SIDE_SHARED;
   if (s->mode[0] == SIDE_SHARED) LEMNOS_TRY(pack_all(c, s, 0));
   int64_t items = strips + (rest > 0);
@@ -413,10 +479,17 @@ static lemnos_status stream(emit_ctx *c, plan *s) {
   kernel_value *b_base = p->base(c, p, 1, s->batch, &s->mem[1]);
   kernel_if f;
   if (rest) f = kernel_if_begin(b, BIN(LT_S, n, kernel_index(b, strips)), 0, NULL);
-  stream_columns(c, s, a_base, b_base, BIN(MUL, n, kernel_index(b, strip)), strip, nv, s->lanes);
+  kernel_value *n0 = BIN(MUL, n, kernel_index(b, strip));
+  if (wide) stream_whole_rows(c, s, a_base, b_base, n0, BIN(ADD, n0, kernel_index(b, strip)));
+  else stream_columns(c, s, a_base, b_base, n0, strip, nv, s->lanes);
   if (rest) {
     kernel_if_else(b, &f, NULL);
     int64_t at = strips * strip;
+    if (wide && rest >= s->lanes) {
+      int64_t end = p->rows[1] / s->lanes * s->lanes;
+      stream_whole_rows(c, s, a_base, b_base, kernel_index(b, at), kernel_index(b, end));
+      at = end;
+    }
     while (at < p->rows[1]) {
       int whole = (int)((p->rows[1] - at) / s->lanes), lanes = whole ? s->lanes : piece(p->rows[1] - at, s->lanes);
       stream_columns(c, s, a_base, b_base, kernel_index(b, at), 1, whole ? whole : 1, lanes);
