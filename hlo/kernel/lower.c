@@ -99,6 +99,11 @@ static lower_fn hero_schedule(const hlo_instr *root) {
   return root->op == HLO_OP_TRANSPOSE ? schedule_transpose : schedule_elementwise;
 }
 
+const char *kernel_lower_host_reason(hlo_op op) {
+  if (op == HLO_OP_FUSION) return NULL;
+  return lowering_of(&(hlo_instr){.op = op}).host;
+}
+
 static lemnos_status check_shape(const hlo_instr *i, const hlo_shape *s) {
   for (int l = 0; l < hlo_shape_leaves(s); l++) {
     const hlo_shape *leaf = hlo_shape_leaf(s, l);

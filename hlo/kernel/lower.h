@@ -45,4 +45,7 @@ LEMNOS_NODISCARD lemnos_status kernel_lower(arena *a, const hlo_target *t, const
 // The lowering table's answer without doing it, for fusion decisions: may `i` be fused into an elementwise loop (as producer or consumer)?
 bool kernel_can_fuse_elementwise(const hlo_target *t, const hlo_instr *i);
 
+// Why instructions of this kind never have a kernel; NULL: they have, or need none. For tables (docs/ops.md).
+const char *kernel_lower_host_reason(hlo_op op);
+
 #endif
