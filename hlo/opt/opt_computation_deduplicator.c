@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Equal bodies of reduce, sort, scatter and the like become one computation, so that CSE, which compares called computations
-// by pointer, sees that their callers are equal (exporters write a body for every reduction). Executed computations (while,
-// conditional, call) are left alone: their buffers are their own. Needs: nothing. Leaves: unused computations, for dce.
+// Equal bodies of reduce, sort, scatter and the like become one computation, so that CSE, which compares called
+// computations by pointer, sees that their callers are equal (exporters write a body for every reduction). Executed
+// computations (while, conditional, call) are left alone: their buffers are their own. Needs: nothing. Leaves: unused
+// computations, for dce.
 #include "hlo/opt/opt_fusion_internal.h"
 
 static uint64_t hash_of(const hlo_computation *c) {
@@ -14,7 +15,8 @@ static uint64_t hash_of(const hlo_computation *c) {
 }
 
 static bool same_instr(const hlo_instr *x, const hlo_instr *y) {
-  if (x->op != y->op || x->shape != y->shape || x->n_operands != y->n_operands || x->n_called != y->n_called) return false;
+  if (x->op != y->op || x->shape != y->shape || x->n_operands != y->n_operands || x->n_called != y->n_called)
+    return false;
   for (int o = 0; o < x->n_operands; o++)
     if (x->operands[o]->scratch != y->operands[o]->scratch) return false;
   for (int n = 0; n < x->n_called; n++)
@@ -37,10 +39,9 @@ static bool same(hlo_computation *a, hlo_computation *b) {
 
 static bool redirect(hlo_module *m, hlo_computation *const *instead) {
   bool any = false;
-  for (int c = 0; c < m->n_computations; c++)
-    HLO_FOR_EACH(i, m->computations[c])
-      for (int n = 0; n < i->n_called; n++)
-        if (instead[i->called[n]->id]) i->called[n] = instead[i->called[n]->id], any = true;
+  for (int c = 0; c < m->n_computations; c++) HLO_FOR_EACH(i, m->computations[c])
+  for (int n = 0; n < i->n_called; n++)
+    if (instead[i->called[n]->id]) i->called[n] = instead[i->called[n]->id], any = true;
   return any;
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // See opt_fusion_internal.h: facts and costs of operations for fusion, creation of fusion instructions, their names.
-#include "hlo/opt/opt_fusion_internal.h"
-
 #include <stdio.h>
 
-// --- the module ----------------------------------------------------------------------------------------------------------------
+#include "hlo/opt/opt_fusion_internal.h"
+
+// --- the module
+// ----------------------------------------------------------------------------------------------------------------
 
 static void visit(arena *scratch, hlo_computation *c, bitset *seen, fusion_computations *out) {
   if (bitset_get(seen, c->id)) return;
@@ -27,7 +28,7 @@ static void place(hlo_computation *c, bitset *seen, hlo_computation **order, int
   if (bitset_get(seen, c->id)) return;
   bitset_set(seen, c->id);
   HLO_FOR_EACH(i, c)
-    for (int k = 0; k < i->n_called; k++) place(i->called[k], seen, order, n);
+  for (int k = 0; k < i->n_called; k++) place(i->called[k], seen, order, n);
   order[(*n)++] = c;
 }
 
@@ -40,7 +41,8 @@ void fusion_order_computations(arena *scratch, hlo_module *m) {
   memcpy(m->computations, order, sizeof *order * (size_t)n);
 }
 
-// --- operations ------------------------------------------------------------------------------------------------------------------
+// --- operations
+// ------------------------------------------------------------------------------------------------------------------
 
 bool fusion_fits(const hlo_pass_ctx *ctx, const hlo_instr *i) {
   int64_t range = ctx->target ? ctx->target->max_storage_range : 0;
@@ -55,11 +57,22 @@ bool fusion_fits(const hlo_pass_ctx *ctx, const hlo_instr *i) {
 
 static bool is_data_movement(const hlo_instr *i) {
   switch (i->op) {
-    case HLO_OP_IOTA: case HLO_OP_BROADCAST_IN_DIM: case HLO_OP_CONCATENATE: case HLO_OP_PAD: case HLO_OP_RESHAPE:
-    case HLO_OP_REVERSE: case HLO_OP_SLICE: case HLO_OP_DYNAMIC_SLICE: case HLO_OP_GATHER: case HLO_OP_TRANSPOSE:
-    case HLO_OP_BITCAST: case HLO_OP_BITCAST_CONVERT: case HLO_OP_COPY:
+    case HLO_OP_IOTA:
+    case HLO_OP_BROADCAST_IN_DIM:
+    case HLO_OP_CONCATENATE:
+    case HLO_OP_PAD:
+    case HLO_OP_RESHAPE:
+    case HLO_OP_REVERSE:
+    case HLO_OP_SLICE:
+    case HLO_OP_DYNAMIC_SLICE:
+    case HLO_OP_GATHER:
+    case HLO_OP_TRANSPOSE:
+    case HLO_OP_BITCAST:
+    case HLO_OP_BITCAST_CONVERT:
+    case HLO_OP_COPY:
       return true;
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -104,23 +117,59 @@ static bool is_integer(const hlo_instr *i) {
 int fusion_weight(const hlo_instr *i) {
   int scale = hlo_dtype_is_complex(i->shape->dtype) ? 4 : 1;
   switch (i->op) {
-    case HLO_OP_CONSTANT: case HLO_OP_IOTA: case HLO_OP_BROADCAST_IN_DIM: case HLO_OP_RESHAPE: case HLO_OP_BITCAST:
-    case HLO_OP_COPY: case HLO_OP_SLICE: case HLO_OP_TRANSPOSE: case HLO_OP_REVERSE: case HLO_OP_BITCAST_CONVERT:
-    case HLO_OP_REAL: case HLO_OP_IMAG: case HLO_OP_COMPLEX: case HLO_OP_DYNAMIC_SLICE:
+    case HLO_OP_CONSTANT:
+    case HLO_OP_IOTA:
+    case HLO_OP_BROADCAST_IN_DIM:
+    case HLO_OP_RESHAPE:
+    case HLO_OP_BITCAST:
+    case HLO_OP_COPY:
+    case HLO_OP_SLICE:
+    case HLO_OP_TRANSPOSE:
+    case HLO_OP_REVERSE:
+    case HLO_OP_BITCAST_CONVERT:
+    case HLO_OP_REAL:
+    case HLO_OP_IMAG:
+    case HLO_OP_COMPLEX:
+    case HLO_OP_DYNAMIC_SLICE:
       return 0;
-    case HLO_OP_PAD: case HLO_OP_GATHER: return 4;
-    case HLO_OP_CONCATENATE: return 3 * i->n_operands;
-    case HLO_OP_DIVIDE: case HLO_OP_REMAINDER: return is_integer(i) ? 16 : 5 * scale;
-    case HLO_OP_SQRT: case HLO_OP_RSQRT: return 5 * scale;
-    case HLO_OP_EXPONENTIAL: case HLO_OP_LOG: case HLO_OP_EXPONENTIAL_MINUS_ONE: case HLO_OP_LOG_PLUS_ONE:
-    case HLO_OP_LOGISTIC: case HLO_OP_CBRT:
+    case HLO_OP_PAD:
+    case HLO_OP_GATHER:
+      return 4;
+    case HLO_OP_CONCATENATE:
+      return 3 * i->n_operands;
+    case HLO_OP_DIVIDE:
+    case HLO_OP_REMAINDER:
+      return is_integer(i) ? 16 : 5 * scale;
+    case HLO_OP_SQRT:
+    case HLO_OP_RSQRT:
+      return 5 * scale;
+    case HLO_OP_EXPONENTIAL:
+    case HLO_OP_LOG:
+    case HLO_OP_EXPONENTIAL_MINUS_ONE:
+    case HLO_OP_LOG_PLUS_ONE:
+    case HLO_OP_LOGISTIC:
+    case HLO_OP_CBRT:
       return 20 * scale;
-    case HLO_OP_SINE: case HLO_OP_COSINE: case HLO_OP_TAN: case HLO_OP_TANH: case HLO_OP_ERF: case HLO_OP_ERFC:
-    case HLO_OP_SINH: case HLO_OP_COSH: case HLO_OP_ASIN: case HLO_OP_ACOS: case HLO_OP_ATAN: case HLO_OP_ATAN2:
-    case HLO_OP_ASINH: case HLO_OP_ACOSH: case HLO_OP_ATANH:
+    case HLO_OP_SINE:
+    case HLO_OP_COSINE:
+    case HLO_OP_TAN:
+    case HLO_OP_TANH:
+    case HLO_OP_ERF:
+    case HLO_OP_ERFC:
+    case HLO_OP_SINH:
+    case HLO_OP_COSH:
+    case HLO_OP_ASIN:
+    case HLO_OP_ACOS:
+    case HLO_OP_ATAN:
+    case HLO_OP_ATAN2:
+    case HLO_OP_ASINH:
+    case HLO_OP_ACOSH:
+    case HLO_OP_ATANH:
       return 30 * scale;
-    case HLO_OP_POWER: return 50 * scale;
-    default: return scale;
+    case HLO_OP_POWER:
+      return 50 * scale;
+    default:
+      return scale;
   }
 }
 
@@ -154,11 +203,12 @@ int fusion_max_operands(const hlo_target *t, int n_outputs) {
   return limit > 64 ? 64 : limit < 1 ? 1 : limit;
 }
 
-// --- fusion instructions -----------------------------------------------------------------------------------------------------------
+// --- fusion instructions
+// -----------------------------------------------------------------------------------------------------------
 
 static bool is_named(const hlo_instr *i) {
-  return i->op != HLO_OP_PARAMETER && i->op != HLO_OP_CONSTANT && i->op != HLO_OP_TUPLE && i->op != HLO_OP_GET_TUPLE_ELEMENT &&
-         i->op != HLO_OP_RESHAPE && i->op != HLO_OP_BITCAST;
+  return i->op != HLO_OP_PARAMETER && i->op != HLO_OP_CONSTANT && i->op != HLO_OP_TUPLE &&
+         i->op != HLO_OP_GET_TUPLE_ELEMENT && i->op != HLO_OP_RESHAPE && i->op != HLO_OP_BITCAST;
 }
 
 const char *fusion_name(arena *scratch, hlo_instr *const *list, int n, const hlo_instr *root) {
@@ -189,8 +239,8 @@ typedef struct maker {
   const fusion_spec *spec;
   arena *scratch;
   hlo_computation *body;
-  u64map values;     // instruction outside -> parameter or clone
-  u64map reshaped;   // value in the body -> its reshape
+  u64map values;    // instruction outside -> parameter or clone
+  u64map reshaped;  // value in the body -> its reshape
   fusion_list operands;
 } maker;
 
@@ -245,6 +295,6 @@ hlo_instr *fusion_create(arena *scratch, const fusion_spec *s, hlo_instr *before
   k.body->root = ptrmap_get(&k.values, s->root);
   hlo_attrs_fusion *attrs = hlo_attrs_create(m->arena, HLO_ATTR_LIST_fusion);
   attrs->kind = s->kind;
-  return hlo_instr_create(before->parent, before, HLO_OP_FUSION, k.body->root->shape, k.operands.len, k.operands.data, 1,
-                          &k.body, attrs, s->root->loc, strv_from_cstr(arena_printf(scratch, "%s_fusion", name)));
+  return hlo_instr_create(before->parent, before, HLO_OP_FUSION, k.body->root->shape, k.operands.len, k.operands.data,
+                          1, &k.body, attrs, s->root->loc, strv_from_cstr(arena_printf(scratch, "%s_fusion", name)));
 }

@@ -1,29 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fusion: elementwise and data-moving instructions become part of the kernel that uses their results.
 //
-// 1. Regions. Each dot_general and convolution, then each reduce, claims the elementwise instructions behind it, as long as only
+// 1. Regions. Each dot_general and convolution, then each reduce, claims the elementwise instructions behind it, as
+// long as only
 //    one value leaves the region (also through reshapes: the region is then computed with the hero's dimensions).
-// 2. Groups. Backwards over the instructions: one that somebody still needs becomes a group's root, with its region if it is one's.
-//    Producers join the group, latest first: those used by nobody else; those that cost nothing (broadcasts, iota, constants, slices);
-//    those whose recomputation by every user moves fewer bytes than storing them. Each member carries the list of
-//    indices that it is evaluated at, so that code growth (copies) and repeated evaluation (volume) are known and bounded.
-//    The group becomes a fusion at once, so that an instruction reached later has no uses left if all its users took it in.
-// Nothing but slices is fused into operands of dot_general, nothing into those of convolution or into the array that dynamic_update_slice and scatter update
-// (which stays a parameter with one use, as in-place computation needs).
-// Needs: inlined calls, no dead code. Leaves: fusions of kinds LOOP, INPUT (reduce), OUTPUT (dot, convolution), IN_PLACE.
+// 2. Groups. Backwards over the instructions: one that somebody still needs becomes a group's root, with its region if
+// it is one's.
+//    Producers join the group, latest first: those used by nobody else; those that cost nothing (broadcasts, iota,
+//    constants, slices); those whose recomputation by every user moves fewer bytes than storing them. Each member
+//    carries the list of indices that it is evaluated at, so that code growth (copies) and repeated evaluation (volume)
+//    are known and bounded. The group becomes a fusion at once, so that an instruction reached later has no uses left
+//    if all its users took it in.
+// Nothing but slices is fused into operands of dot_general, nothing into those of convolution or into the array that
+// dynamic_update_slice and scatter update (which stays a parameter with one use, as in-place computation needs). Needs:
+// inlined calls, no dead code. Leaves: fusions of kinds LOOP, INPUT (reduce), OUTPUT (dot, convolution), IN_PLACE.
 #include "hlo/opt/opt_fusion_internal.h"
 
 enum { MAX_INDICES = 8, MAX_EPILOGUE = 32, TINY = 1024, MAX_DUPLICATE_WEIGHT = 4, MAX_DUPLICATED = 16 };
 
 typedef struct region {
   hlo_instr *hero, *root;
-  fusion_list members;     // execution order, hero first
+  fusion_list members;  // execution order, hero first
   bool reshaped;
 } region;
 
 typedef struct member {
   hlo_instr *i;
-  int n;                       // indices
+  int n;  // indices
   uint64_t index[MAX_INDICES];
   double volume[MAX_INDICES];  // evaluations at that index
   bool shared;                 // also computed elsewhere
@@ -33,28 +36,37 @@ typedef struct fuser {
   hlo_pass_ctx *ctx;
   arena *scratch;
   hlo_computation *c;
-  int n_ids;               // of instructions that stood here before the pass
-  u64map regions;          // root -> region *
-  region **region_of;      // [id]: claimed by
+  int n_ids;           // of instructions that stood here before the pass
+  u64map regions;      // root -> region *
+  region **region_of;  // [id]: claimed by
   // the group being made
   region *region;
   hlo_instr *root;
-  member *members;         // latest first
+  member *members;  // latest first
   int n_members;
   int32_t *group_of, *seen_in;  // [id]: number of the group it is a member, a candidate of
   int32_t group;
-  int32_t *counted, count;      // [id]: when it was counted last
+  int32_t *counted, count;  // [id]: when it was counted last
   fusion_list candidates;
-  double extra;            // lane operations spent on repeated evaluation
+  double extra;  // lane operations spent on repeated evaluation
   int duplicated, weight, copies;
 } fuser;
 
-static bool known(const fuser *f, const hlo_instr *i) { return i->id < f->n_ids; }
-static bool in_group(const fuser *f, const hlo_instr *i) { return known(f, i) && f->group_of[i->id] == f->group; }
-static bool is_claimed(const fuser *f, const hlo_instr *i) { return known(f, i) && f->region_of[i->id]; }
-static bool is_loop_op(const fuser *f, const hlo_instr *i) { return known(f, i) && fusion_is_loop_op(f->ctx, i); }
+static bool known(const fuser *f, const hlo_instr *i) {
+  return i->id < f->n_ids;
+}
+static bool in_group(const fuser *f, const hlo_instr *i) {
+  return known(f, i) && f->group_of[i->id] == f->group;
+}
+static bool is_claimed(const fuser *f, const hlo_instr *i) {
+  return known(f, i) && f->region_of[i->id];
+}
+static bool is_loop_op(const fuser *f, const hlo_instr *i) {
+  return known(f, i) && fusion_is_loop_op(f->ctx, i);
+}
 
-// --- regions -----------------------------------------------------------------------------------------------------------------------
+// --- regions
+// -----------------------------------------------------------------------------------------------------------------------
 
 typedef struct grower {
   fuser *f;
@@ -141,7 +153,8 @@ static void grow_region(fuser *f, hlo_instr *hero) {
   claim(&g, best, best_root);
 }
 
-// --- where values may go ---------------------------------------------------------------------------------------------------------------
+// --- where values may go
+// ---------------------------------------------------------------------------------------------------------------
 
 // Number of arrays that i updates in place (its first operands); 0 for others.
 static int n_updated(const hlo_instr *i) {
@@ -164,15 +177,19 @@ static bool slot_is_open(const fuser *f, const hlo_instr *i, int o) {
   switch (i->op) {
     case HLO_OP_DOT_GENERAL:
       return f->ctx->target && f->ctx->target->cls == HLO_TARGET_CPU && is_window(i->operands[o]);
-    case HLO_OP_CONVOLUTION: return false;
-    case HLO_OP_REDUCE: return true;
-    default: return o >= n_updated(i);
+    case HLO_OP_CONVOLUTION:
+      return false;
+    case HLO_OP_REDUCE:
+      return true;
+    default:
+      return o >= n_updated(i);
   }
 }
 
 static bool takes_producers(const fuser *f, const hlo_instr *i) {
   if (!known(f, i)) return false;
-  if (i->op == HLO_OP_REDUCE || i->op == HLO_OP_DOT_GENERAL || n_updated(i)) return fusion_is_hero(i) || hlo_shape_is_static(i->shape);
+  if (i->op == HLO_OP_REDUCE || i->op == HLO_OP_DOT_GENERAL || n_updated(i))
+    return fusion_is_hero(i) || hlo_shape_is_static(i->shape);
   return fusion_is_loop_op(f->ctx, i) && !fusion_is_reshape(i);
 }
 
@@ -189,7 +206,8 @@ static bool reads_updated(const fuser *f, const hlo_instr *i) {
   return false;
 }
 
-// --- indices ------------------------------------------------------------------------------------------------------------------------------
+// --- indices
+// ------------------------------------------------------------------------------------------------------------------------------
 
 enum { SCALAR_INDEX = 2 };
 
@@ -215,7 +233,8 @@ static double broadcast_volume(const fuser *f, const hlo_instr *i, double volume
 }
 
 // Operand o of a member evaluated at (x, volume): at which index, how often.
-static void operand_index(const fuser *f, const hlo_instr *i, int o, uint64_t x, double volume, uint64_t *y, double *v) {
+static void operand_index(const fuser *f, const hlo_instr *i, int o, uint64_t x, double volume, uint64_t *y,
+                          double *v) {
   const hlo_shape *in = i->operands[o]->shape;
   uint64_t derived = hash_u64((uint64_t)i->id, hash_u64(x, (uint64_t)o + 3));
   *y = derived, *v = volume;
@@ -224,13 +243,28 @@ static void operand_index(const fuser *f, const hlo_instr *i, int o, uint64_t x,
     return;
   }
   switch (i->op) {
-    case HLO_OP_BROADCAST_IN_DIM: *v = broadcast_volume(f, i, volume); return;
-    case HLO_OP_PAD: case HLO_OP_CONCATENATE: *v = volume * ratio(in, i->shape); return;
-    case HLO_OP_DYNAMIC_UPDATE_SLICE: *v = (double)hlo_shape_elements(i->operands[1]->shape); return;
-    case HLO_OP_SCATTER: *v = (double)hlo_shape_elements(i->operands[i->n_operands - 1]->shape); return;
-    case HLO_OP_REDUCE: case HLO_OP_DOT_GENERAL: *v = (double)hlo_shape_elements(in); return;
-    case HLO_OP_COPY: *y = x; return;
-    default: break;
+    case HLO_OP_BROADCAST_IN_DIM:
+      *v = broadcast_volume(f, i, volume);
+      return;
+    case HLO_OP_PAD:
+    case HLO_OP_CONCATENATE:
+      *v = volume * ratio(in, i->shape);
+      return;
+    case HLO_OP_DYNAMIC_UPDATE_SLICE:
+      *v = (double)hlo_shape_elements(i->operands[1]->shape);
+      return;
+    case HLO_OP_SCATTER:
+      *v = (double)hlo_shape_elements(i->operands[i->n_operands - 1]->shape);
+      return;
+    case HLO_OP_REDUCE:
+    case HLO_OP_DOT_GENERAL:
+      *v = (double)hlo_shape_elements(in);
+      return;
+    case HLO_OP_COPY:
+      *y = x;
+      return;
+    default:
+      break;
   }
   if (!hlo_op_has(i->op, HLO_TRAIT_E)) return;
   bool retyped = f->region && f->region->reshaped && f->region_of[i->id] == f->region;
@@ -262,16 +296,24 @@ static bool find_indices(fuser *f, member *m) {
   return true;
 }
 
-// --- which producers ----------------------------------------------------------------------------------------------------------------------
+// --- which producers
+// ----------------------------------------------------------------------------------------------------------------------
 
 // Costs no more to compute than to read.
 static bool is_free(const hlo_instr *p) {
   switch (p->op) {
-    case HLO_OP_CONSTANT: case HLO_OP_IOTA: case HLO_OP_BROADCAST_IN_DIM: case HLO_OP_RESHAPE: case HLO_OP_BITCAST:
-    case HLO_OP_SLICE: case HLO_OP_DYNAMIC_SLICE:
+    case HLO_OP_CONSTANT:
+    case HLO_OP_IOTA:
+    case HLO_OP_BROADCAST_IN_DIM:
+    case HLO_OP_RESHAPE:
+    case HLO_OP_BITCAST:
+    case HLO_OP_SLICE:
+    case HLO_OP_DYNAMIC_SLICE:
       return true;
-    case HLO_OP_CONVERT: return hlo_dtype_bytes(p->operands[0]->shape->dtype) <= hlo_dtype_bytes(p->shape->dtype);
-    default: return p->n_operands && fusion_elements(p->shape) <= 1 && fusion_weight(p) <= MAX_DUPLICATE_WEIGHT;
+    case HLO_OP_CONVERT:
+      return hlo_dtype_bytes(p->operands[0]->shape->dtype) <= hlo_dtype_bytes(p->shape->dtype);
+    default:
+      return p->n_operands && fusion_elements(p->shape) <= 1 && fusion_weight(p) <= MAX_DUPLICATE_WEIGHT;
   }
 }
 
@@ -347,7 +389,8 @@ static bool breaks_rows(const fuser *f, const hlo_instr *p) {
   if (fusion_moves_minor(p) && hlo_shape_bytes(p->shape) > small) return true;
   if (fusion_weight(p) == 0 && p->n_operands <= 1) return false;
   for (int u = 0; u < p->n_uses; u++)
-    if (in_group(f, p->uses[u].user) && fusion_moves_minor(p->uses[u].user) && hlo_shape_bytes(p->shape) > small) return true;
+    if (in_group(f, p->uses[u].user) && fusion_moves_minor(p->uses[u].user) && hlo_shape_bytes(p->shape) > small)
+      return true;
   return false;
 }
 
@@ -368,8 +411,10 @@ static bool accept(fuser *f, hlo_instr *p, member *m) {
   bool elsewhere = p == f->c->root;
   for (int u = 0; u < p->n_uses; u++) {
     hlo_use use = p->uses[u];
-    if (!in_group(f, use.user)) elsewhere = true;
-    else if (!slot_is_open(f, use.user, use.operand)) return false;
+    if (!in_group(f, use.user))
+      elsewhere = true;
+    else if (!slot_is_open(f, use.user, use.operand))
+      return false;
   }
   if (f->region && f->region->hero->op == HLO_OP_DOT_GENERAL && feeds_dot(f, p) && !is_window(p)) return false;
   if (!find_indices(f, m) || breaks_rows(f, p)) return false;
@@ -382,7 +427,8 @@ static bool accept(fuser *f, hlo_instr *p, member *m) {
   return fits_target(f, p) && !repeats_too_much(f, p, m);
 }
 
-// --- groups ----------------------------------------------------------------------------------------------------------------------------------
+// --- groups
+// ----------------------------------------------------------------------------------------------------------------------------------
 
 static void add_candidates(fuser *f, hlo_instr *i) {
   for (int o = 0; o < i->n_operands; o++) {
@@ -506,9 +552,9 @@ static bool fuse_computation(hlo_pass_ctx *ctx, hlo_computation *c) {
   int64_t position = 0;
   HLO_FOR_EACH(i, c) i->scratch = position++;
   HLO_FOR_EACH(i, c)
-    if (fusion_is_hero(i) && i->op != HLO_OP_REDUCE) grow_region(&f, i);
+  if (fusion_is_hero(i) && i->op != HLO_OP_REDUCE) grow_region(&f, i);
   HLO_FOR_EACH(i, c)
-    if (i->op == HLO_OP_REDUCE && fusion_is_hero(i)) grow_region(&f, i);
+  if (i->op == HLO_OP_REDUCE && fusion_is_hero(i)) grow_region(&f, i);
   bool changed = false;
   for (hlo_instr *i = c->last, *prev; i; i = prev) {
     prev = i->prev;

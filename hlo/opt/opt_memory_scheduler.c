@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory scheduling: reorders each executed computation for the least peak of live bytes. Three orders are tried and simulated, the
-// best is kept (the present one if nothing is better):
+// Memory scheduling: reorders each executed computation for the least peak of live bytes. Three orders are tried and
+// simulated, the best is kept (the present one if nothing is better):
 //   - the present order,
 //   - list scheduling: of the instructions that are ready, the one that frees most more than it allocates,
 //   - depth first from the root, operands that need more memory first (after Sethi and Ullman).
-// Side effects stay in their order. Arrays are counted by leaf: tuple, get_tuple_element, bitcast, and while states share their
-// operands' bytes; an update in place takes over a dying operand; parameters and constants stand elsewhere and do not count.
-// What a while or conditional needs inside is added while it runs. An update in place comes after whatever else reads the old value,
-// where that is possible: otherwise the old value would have to be copied.
-// Needs: fusion is over. Leaves: a valid order; nothing else changes. Before copy insertion, which reads liveness off the order.
+// Side effects stay in their order. Arrays are counted by leaf: tuple, get_tuple_element, bitcast, and while states
+// share their operands' bytes; an update in place takes over a dying operand; parameters and constants stand elsewhere
+// and do not count. What a while or conditional needs inside is added while it runs. An update in place comes after
+// whatever else reads the old value, where that is possible: otherwise the old value would have to be copied. Needs:
+// fusion is over. Leaves: a valid order; nothing else changes. Before copy insertion, which reads liveness off the
+// order.
 #include "hlo/analysis/alias.h"
 #include "hlo/opt/opt_fusion_internal.h"
 
@@ -16,12 +17,12 @@ enum { MAX_INSTRUCTIONS = 20000 };
 
 typedef struct node {
   hlo_instr *i;
-  int *reads, n_reads;       // buffers read, each once
-  int *made, n_made;         // buffers allocated
-  int taken_over, target;    // made[0] may use target's memory if nothing else needs that any more: taken_over its number
-  int *after, n_after;       // nodes that must come before (operands, earlier side effect), each once
-  int *users, n_users;       // the inverse
-  int64_t inside;            // bytes needed while it runs
+  int *reads, n_reads;     // buffers read, each once
+  int *made, n_made;       // buffers allocated
+  int taken_over, target;  // made[0] may use target's memory if nothing else needs that any more: taken_over its number
+  int *after, n_after;     // nodes that must come before (operands, earlier side effect), each once
+  int *users, n_users;     // the inverse
+  int64_t inside;          // bytes needed while it runs
 } node;
 
 typedef struct plan {
@@ -29,10 +30,10 @@ typedef struct plan {
   hlo_computation *c;
   node *nodes;
   int n;
-  int64_t *bytes;            // of buffers
-  int *n_reads;              // of buffers: how many nodes
+  int64_t *bytes;  // of buffers
+  int *n_reads;    // of buffers: how many nodes
   int n_buffers;
-  int **leaves;              // [node] -> buffer of each leaf, -1: not counted
+  int **leaves;  // [node] -> buffer of each leaf, -1: not counted
 } plan;
 
 static int new_buffer(plan *p, int64_t bytes) {
@@ -40,7 +41,9 @@ static int new_buffer(plan *p, int64_t bytes) {
   return p->n_buffers++;
 }
 
-static bool shares_operand(const hlo_instr *i) { return alias_is_free(i) || i->op == HLO_OP_WHILE; }
+static bool shares_operand(const hlo_instr *i) {
+  return alias_is_free(i) || i->op == HLO_OP_WHILE;
+}
 
 static void leaves_of(plan *p, node *x, int at) {
   hlo_instr *i = x->i;
@@ -62,7 +65,8 @@ static void leaves_of(plan *p, node *x, int at) {
     const int *in = p->leaves[i->operands[0]->scratch];
     int first = 0;
     if (i->op == HLO_OP_GET_TUPLE_ELEMENT)
-      for (int e = 0; e < HLO_ATTRS(i, get_tuple_element)->index; e++) first += hlo_shape_leaves(i->operands[0]->shape->elements[e]);
+      for (int e = 0; e < HLO_ATTRS(i, get_tuple_element)->index; e++)
+        first += hlo_shape_leaves(i->operands[0]->shape->elements[e]);
     memcpy(out, in + first, sizeof *out * (size_t)n);
     if (i->op != HLO_OP_WHILE) return;
   }
@@ -163,7 +167,8 @@ static void find_order(plan *p) {
     const hlo_instr *array = updated_array(x->i);
     int readers = array ? array->n_uses : 0, capacity = x->i->n_operands + 1 + readers;
     for (int u = 0; u < readers; u++)
-      if (array->uses[u].user->scratch < n) add_once(p->a, &x->after, &x->n_after, capacity, (int)array->uses[u].user->scratch);
+      if (array->uses[u].user->scratch < n)
+        add_once(p->a, &x->after, &x->n_after, capacity, (int)array->uses[u].user->scratch);
     for (int o = 0; o < x->i->n_operands; o++)
       add_once(p->a, &x->after, &x->n_after, capacity, (int)x->i->operands[o]->scratch);
     if (effect && last_effect >= 0) add_once(p->a, &x->after, &x->n_after, capacity, last_effect);
@@ -211,7 +216,8 @@ static plan make_plan(arena *a, hlo_computation *c, const int64_t *peaks) {
   return p;
 }
 
-// --- simulation -------------------------------------------------------------------------------------------------------------------
+// --- simulation
+// -------------------------------------------------------------------------------------------------------------------
 
 typedef struct memory {
   int64_t live, peak;
@@ -255,7 +261,8 @@ static int64_t simulate(const plan *p, const int *order) {
   return m.peak;
 }
 
-// --- orders ------------------------------------------------------------------------------------------------------------------------
+// --- orders
+// ------------------------------------------------------------------------------------------------------------------------
 
 static int *list_order(const plan *p) {
   int *order = ARENA_ARRAY(p->a, int, p->n + 1), *waiting = ARENA_ARRAY(p->a, int, p->n + 1);
@@ -302,7 +309,7 @@ static int *depth_first_order(const plan *p) {
   const int64_t *need = needs(p);
   int *order = ARENA_ARRAY(p->a, int, p->n + 1), *stack = ARENA_ARRAY(p->a, int, p->n + 1), n = 0;
   char *state = ARENA_ARRAY(p->a, char, p->n + 1);  // 1: on the stack, 2: done
-  for (int k = 0; k < p->n; k++)  // parameters keep their places at the front
+  for (int k = 0; k < p->n; k++)                    // parameters keep their places at the front
     if (p->nodes[k].i->op == HLO_OP_PARAMETER) order[n++] = k, state[k] = 2;
   for (int start = 0; start < p->n; start++) {
     int depth = 0;

@@ -3,9 +3,9 @@
 //   - both read an array of at least that size (siblings), or
 //   - one reads the other's result, which is needed elsewhere too, element by element (producer and consumer), or
 //   - both are tiny and read nothing but parameters (the scales of many batch norms): then only launches are saved.
-// The merged fusion stands where the later of the two stood; what depends on the earlier one in between moves behind it,
-// which is refused if the later one needs any of that, or if it has side effects.
-// Needs: instruction fusion has run. Leaves: LOOP fusions with tuple roots whose elements all have the same dimensions.
+// The merged fusion stands where the later of the two stood; what depends on the earlier one in between moves behind
+// it, which is refused if the later one needs any of that, or if it has side effects. Needs: instruction fusion has
+// run. Leaves: LOOP fusions with tuple roots whose elements all have the same dimensions.
 #include "hlo/opt/opt_fusion_internal.h"
 
 enum { MAX_RESULTS = 8, MAX_DISTANCE = 256, MAX_USES = 16, TINY = 4096 };
@@ -18,11 +18,15 @@ static const hlo_shape *loop_shape(const hlo_pass_ctx *ctx, const hlo_instr *i) 
     if (root->op == HLO_OP_TRANSPOSE) return NULL;
     return hlo_shape_is_tuple(i->shape) ? i->shape->elements[0] : i->shape;
   }
-  if (fusion_is_reshape(i) || i->op == HLO_OP_CONSTANT || i->op == HLO_OP_COPY || i->op == HLO_OP_TRANSPOSE || !i->n_operands) return NULL;
+  if (fusion_is_reshape(i) || i->op == HLO_OP_CONSTANT || i->op == HLO_OP_COPY || i->op == HLO_OP_TRANSPOSE ||
+      !i->n_operands)
+    return NULL;
   return fusion_is_loop_op(ctx, i) ? i->shape : NULL;
 }
 
-static int n_results(const hlo_instr *i) { return hlo_shape_leaves(i->shape); }
+static int n_results(const hlo_instr *i) {
+  return hlo_shape_leaves(i->shape);
+}
 
 static void add_cost(const hlo_instr *i, int *members, int *weight) {
   if (i->op == HLO_OP_PARAMETER || i->op == HLO_OP_TUPLE) return;
@@ -31,8 +35,10 @@ static void add_cost(const hlo_instr *i, int *members, int *weight) {
 }
 
 static void cost(const hlo_instr *i, int *members, int *weight) {
-  if (i->op != HLO_OP_FUSION) add_cost(i, members, weight);
-  else HLO_FOR_EACH(x, i->called[0]) add_cost(x, members, weight);
+  if (i->op != HLO_OP_FUSION)
+    add_cost(i, members, weight);
+  else
+    HLO_FOR_EACH(x, i->called[0]) add_cost(x, members, weight);
 }
 
 static bool is_result_of(const hlo_instr *x, const hlo_instr *a) {
@@ -58,7 +64,8 @@ static bool used_in_place(const hlo_instr *x, const hlo_shape *dims, int depth) 
   for (int u = 0; u < x->n_uses; u++) {
     const hlo_instr *user = x->uses[u].user;
     if (user->op == HLO_OP_TUPLE) continue;
-    if (!hlo_op_has(user->op, HLO_TRAIT_E) || !hlo_shape_same_dims(user->shape, dims) || !used_in_place(user, dims, depth + 1))
+    if (!hlo_op_has(user->op, HLO_TRAIT_E) || !hlo_shape_same_dims(user->shape, dims) ||
+        !used_in_place(user, dims, depth + 1))
       return false;
   }
   return true;
@@ -69,8 +76,10 @@ static bool reads_in_place(const hlo_instr *b, int o, const hlo_shape *dims) {
   return b->op == HLO_OP_FUSION ? used_in_place(b->called[0]->params[o], dims, 0) : hlo_op_has(b->op, HLO_TRAIT_E);
 }
 
-// a stands before b. What in between depends on a goes to `behind`; false if b needs any of it, or b uses a other than in place.
-static bool may_join(const hlo_instr *a, const hlo_instr *b, const hlo_shape *dims, arena *scratch, bitset *marked, fusion_list *behind) {
+// a stands before b. What in between depends on a goes to `behind`; false if b needs any of it, or b uses a other than
+// in place.
+static bool may_join(const hlo_instr *a, const hlo_instr *b, const hlo_shape *dims, arena *scratch, bitset *marked,
+                     fusion_list *behind) {
   int distance = 0;
   behind->len = 0;
   bool ok = true;
@@ -95,12 +104,13 @@ static bool may_join(const hlo_instr *a, const hlo_instr *b, const hlo_shape *di
   return ok;
 }
 
-// --- merging ----------------------------------------------------------------------------------------------------------------------
+// --- merging
+// ----------------------------------------------------------------------------------------------------------------------
 
 typedef struct merger {
   hlo_computation *body;
   arena *scratch;
-  u64map params;         // operand -> parameter
+  u64map params;  // operand -> parameter
   fusion_list operands, results;
 } merger;
 
@@ -120,7 +130,8 @@ static hlo_instr *parameter_for(merger *g, hlo_instr *x) {
 static hlo_instr *operand_value(merger *g, const hlo_instr *i, int o, const hlo_instr *a) {
   hlo_instr *x = i->operands[o];
   if (x == a) return g->results.data[0];
-  if (x->op == HLO_OP_GET_TUPLE_ELEMENT && x->operands[0] == a) return g->results.data[HLO_ATTRS(x, get_tuple_element)->index];
+  if (x->op == HLO_OP_GET_TUPLE_ELEMENT && x->operands[0] == a)
+    return g->results.data[HLO_ATTRS(x, get_tuple_element)->index];
   return parameter_for(g, x);
 }
 
@@ -143,12 +154,15 @@ static void clone_loop(merger *g, const hlo_instr *i, const hlo_instr *a) {
     vec_push(g->scratch, &g->results, ptrmap_get(&clones, from->root));
     return;
   }
-  for (int o = 0; o < from->root->n_operands; o++) vec_push(g->scratch, &g->results, ptrmap_get(&clones, from->root->operands[o]));
+  for (int o = 0; o < from->root->n_operands; o++)
+    vec_push(g->scratch, &g->results, ptrmap_get(&clones, from->root->operands[o]));
 }
 
 static void named_members(arena *scratch, const hlo_instr *i, fusion_list *list) {
-  if (i->op != HLO_OP_FUSION) vec_push(scratch, list, (hlo_instr *)i);
-  else HLO_FOR_EACH(x, i->called[0]) vec_push(scratch, list, x);
+  if (i->op != HLO_OP_FUSION)
+    vec_push(scratch, list, (hlo_instr *)i);
+  else
+    HLO_FOR_EACH(x, i->called[0]) vec_push(scratch, list, x);
 }
 
 static const hlo_instr *last_result(const hlo_instr *i) {
@@ -190,8 +204,9 @@ static hlo_instr *merge(arena *scratch, hlo_instr *a, hlo_instr *b, const fusion
   g.body->root = hlo_build_tuple(&tuple, g.results.len, g.results.data);
   hlo_attrs_fusion *attrs = hlo_attrs_create(m->arena, HLO_ATTR_LIST_fusion);
   attrs->kind = HLO_FUSION_KIND_LOOP;
-  hlo_instr *fusion = hlo_instr_create(b->parent, b, HLO_OP_FUSION, g.body->root->shape, g.operands.len, g.operands.data, 1,
-                                       &g.body, attrs, b->loc, strv_from_cstr(arena_printf(scratch, "%s_fusion", name)));
+  hlo_instr *fusion =
+      hlo_instr_create(b->parent, b, HLO_OP_FUSION, g.body->root->shape, g.operands.len, g.operands.data, 1, &g.body,
+                       attrs, b->loc, strv_from_cstr(arena_printf(scratch, "%s_fusion", name)));
   hlo_instr *elements[2 * MAX_RESULTS], *next = b->next;
   // Old get_tuple_elements of a are among `behind` and go away: keep those that stay.
   fusion_list stay = {0};
@@ -213,7 +228,8 @@ static bool only_taken_apart(const hlo_instr *i) {
   return i != i->parent->root;
 }
 
-// --- search -------------------------------------------------------------------------------------------------------------------------
+// --- search
+// -------------------------------------------------------------------------------------------------------------------------
 
 typedef struct search {
   hlo_pass_ctx *ctx;
@@ -252,7 +268,8 @@ static bool merge_something(search *s, hlo_instr *a, hlo_instr **merged) {
     if (merge_with_user(s, a, a, merged)) return true;
   } else {
     for (int u = 0; u < a->n_uses; u++)
-      if (a->uses[u].user->op == HLO_OP_GET_TUPLE_ELEMENT && merge_with_user(s, a, a->uses[u].user, merged)) return true;
+      if (a->uses[u].user->op == HLO_OP_GET_TUPLE_ELEMENT && merge_with_user(s, a, a->uses[u].user, merged))
+        return true;
   }
   for (int o = 0; o < a->n_operands; o++)
     if (fusion_elements(a->operands[o]->shape) >= hlo_shape_elements(dims) && a->operands[o]->shape->rank > 0 &&
@@ -279,7 +296,9 @@ static bool merge_tiny(search *s, hlo_computation *c) {
     bool done = false;
     for (int n = 0; n < firsts.len && !done; n++) {
       hlo_instr *a = firsts.data[n], *merged;
-      if (!hlo_shape_same_dims(loop_shape(s->ctx, a), loop_shape(s->ctx, i)) || !within_limits(s->ctx, a, i) || !only_taken_apart(i)) continue;
+      if (!hlo_shape_same_dims(loop_shape(s->ctx, a), loop_shape(s->ctx, i)) || !within_limits(s->ctx, a, i) ||
+          !only_taken_apart(i))
+        continue;
       hlo_instr_move_before(i, a->next);
       done = try_merge(s, a, i, &merged);
       if (done) firsts.data[n] = merged;

@@ -2,7 +2,8 @@
 // Developer's tool: every program through target passes, against itself without them, in the interpreter, bit for bit.
 //   run_fused [--passes LIST] [--before LIST] [--dump] [--lower] [--time] [--gpu] [--no-run] [--seconds N] FILE...
 // --before: passes that both sides get. Arguments are random. Prints kernels (executed instructions that cost a launch)
-// before and after, and what differs; with --lower (give --passes default) also buffers, kernels, and what has no kernel.
+// before and after, and what differs; with --lower (give --passes default) also buffers, kernels, and what has no
+// kernel.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,11 +31,21 @@ typedef struct side {
 
 static bool is_launch(const hlo_instr *i) {
   switch (i->op) {
-    case HLO_OP_PARAMETER: case HLO_OP_CONSTANT: case HLO_OP_TUPLE: case HLO_OP_GET_TUPLE_ELEMENT: case HLO_OP_BITCAST:
-    case HLO_OP_RESHAPE: case HLO_OP_OPTIMIZATION_BARRIER: case HLO_OP_WHILE: case HLO_OP_CONDITIONAL: case HLO_OP_CALL:
-    case HLO_OP_AFTER_ALL: case HLO_OP_CREATE_TOKEN:
+    case HLO_OP_PARAMETER:
+    case HLO_OP_CONSTANT:
+    case HLO_OP_TUPLE:
+    case HLO_OP_GET_TUPLE_ELEMENT:
+    case HLO_OP_BITCAST:
+    case HLO_OP_RESHAPE:
+    case HLO_OP_OPTIMIZATION_BARRIER:
+    case HLO_OP_WHILE:
+    case HLO_OP_CONDITIONAL:
+    case HLO_OP_CALL:
+    case HLO_OP_AFTER_ALL:
+    case HLO_OP_CREATE_TOKEN:
       return false;
-    default: return true;
+    default:
+      return true;
   }
 }
 
@@ -49,7 +60,9 @@ static int count_launches(const hlo_computation *c, int *fusions) {
   return n;
 }
 
-static uint64_t random_bits(uint64_t *state) { return *state = hash_u64(*state, 11); }
+static uint64_t random_bits(uint64_t *state) {
+  return *state = hash_u64(*state, 11);
+}
 
 static void fill(interp_array *x, const hlo_shape *s, uint64_t *state) {
   int64_t n = hlo_shape_elements(s);
@@ -75,8 +88,12 @@ static lemnos_status load(side *s, const char *path, const options *o, const cha
   hlo_pipeline_options p = {.passes = strv_from_cstr(o->before), .opt_bisect_limit = -1};
   LEMNOS_TRY(hlo_run_pipeline(s->m, &p));
   if (!fuse) return LEMNOS_SUCCESS;
-  p = (hlo_pipeline_options){.passes = strv_from_cstr(o->passes), .opt_bisect_limit = -1, .verify_each = true, .round_trip_each = true,
-                             .target = &o->target, .can_fuse = kernel_can_fuse_elementwise};
+  p = (hlo_pipeline_options){.passes = strv_from_cstr(o->passes),
+                             .opt_bisect_limit = -1,
+                             .verify_each = true,
+                             .round_trip_each = true,
+                             .target = &o->target,
+                             .can_fuse = kernel_can_fuse_elementwise};
   strbuf times = {0};
   if (o->time) p.verify_each = p.round_trip_each = false, p.time_passes = true, p.dump = &times;
   double start = io_seconds();
@@ -118,11 +135,10 @@ static lemnos_status compare(const side *x, const side *y) {
 
 static bool is_executed(const hlo_module *m, const hlo_computation *c, int depth) {
   if (c == m->entry) return true;
-  for (int k = 0; k < m->n_computations && depth < 16; k++)
-    HLO_FOR_EACH(i, m->computations[k])
-      if (i->op == HLO_OP_WHILE || i->op == HLO_OP_CONDITIONAL)
-        for (int n = 0; n < i->n_called; n++)
-          if (i->called[n] == c && is_executed(m, m->computations[k], depth + 1)) return true;
+  for (int k = 0; k < m->n_computations && depth < 16; k++) HLO_FOR_EACH(i, m->computations[k])
+  if (i->op == HLO_OP_WHILE || i->op == HLO_OP_CONDITIONAL)
+    for (int n = 0; n < i->n_called; n++)
+      if (i->called[n] == c && is_executed(m, m->computations[k], depth + 1)) return true;
   return false;
 }
 
@@ -150,8 +166,9 @@ static lemnos_status lower(const side *s, const options *o) {
       lemnos_status_free(status);
     }
   }
-  printf("  %d kernels in %.0f ms, %d refused, %d leaves in place, %d copies, arena %.2f MiB, peak live %.2f MiB\n", kernels,
-         (io_seconds() - start) * 1e3, refused, in_place, copies, (double)ba->arena_bytes / 1048576, (double)ba->peak_live_bytes / 1048576);
+  printf("  %d kernels in %.0f ms, %d refused, %d leaves in place, %d copies, arena %.2f MiB, peak live %.2f MiB\n",
+         kernels, (io_seconds() - start) * 1e3, refused, in_place, copies, (double)ba->arena_bytes / 1048576,
+         (double)ba->peak_live_bytes / 1048576);
   return LEMNOS_SUCCESS;
 }
 
@@ -198,20 +215,39 @@ static lemnos_status run_file(const char *path, const options *o) {
 }
 
 int main(int argc, char **argv) {
-  options o = {.passes = "reshape-to-bitcast,instruction-fusion,multi-output-fusion,memory-scheduler", .before = "call-inliner,dce,fix(tuple-simplifier,cse,dce)", .seconds = 60};
-  o.target = (hlo_target){.name = "cpu", .cls = HLO_TARGET_CPU, .f64 = true, .i8 = true, .i16 = true, .i64 = true, .vector_bytes = 32,
-                          .vector_registers = 16, .threads = 2, .max_storage_range = INT64_MAX};
+  options o = {.passes = "reshape-to-bitcast,instruction-fusion,multi-output-fusion,memory-scheduler",
+               .before = "call-inliner,dce,fix(tuple-simplifier,cse,dce)",
+               .seconds = 60};
+  o.target = (hlo_target){.name = "cpu",
+                          .cls = HLO_TARGET_CPU,
+                          .f64 = true,
+                          .i8 = true,
+                          .i16 = true,
+                          .i64 = true,
+                          .vector_bytes = 32,
+                          .vector_registers = 16,
+                          .threads = 2,
+                          .max_storage_range = INT64_MAX};
   int failed = 0;
   for (int k = 1; k < argc; k++) {
-    if (!strcmp(argv[k], "--passes") && k + 1 < argc) o.passes = argv[++k];
-    else if (!strcmp(argv[k], "--before") && k + 1 < argc) o.before = argv[++k];
-    else if (!strcmp(argv[k], "--seconds") && k + 1 < argc) o.seconds = atof(argv[++k]);
-    else if (!strcmp(argv[k], "--gpu")) o.target.cls = HLO_TARGET_GPU, o.target.max_buffers = 16, o.target.max_storage_range = 128 << 20;
-    else if (!strcmp(argv[k], "--dump")) o.dump = true;
-    else if (!strcmp(argv[k], "--lower")) o.lower = true;
-    else if (!strcmp(argv[k], "--verbose")) o.verbose = true;
-    else if (!strcmp(argv[k], "--time")) o.time = true;
-    else if (!strcmp(argv[k], "--no-run")) o.no_run = true;
+    if (!strcmp(argv[k], "--passes") && k + 1 < argc)
+      o.passes = argv[++k];
+    else if (!strcmp(argv[k], "--before") && k + 1 < argc)
+      o.before = argv[++k];
+    else if (!strcmp(argv[k], "--seconds") && k + 1 < argc)
+      o.seconds = atof(argv[++k]);
+    else if (!strcmp(argv[k], "--gpu"))
+      o.target.cls = HLO_TARGET_GPU, o.target.max_buffers = 16, o.target.max_storage_range = 128 << 20;
+    else if (!strcmp(argv[k], "--dump"))
+      o.dump = true;
+    else if (!strcmp(argv[k], "--lower"))
+      o.lower = true;
+    else if (!strcmp(argv[k], "--verbose"))
+      o.verbose = true;
+    else if (!strcmp(argv[k], "--time"))
+      o.time = true;
+    else if (!strcmp(argv[k], "--no-run"))
+      o.no_run = true;
     else {
       printf("%s\n", argv[k]);
       lemnos_status s = run_file(argv[k], &o);
