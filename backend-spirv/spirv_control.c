@@ -45,8 +45,21 @@ static spirv_id phi(spirv_emitter *e, const loop *l, kernel_type t, spirv_id ini
   return spirv_op(&e->w, SpvOpPhi, spirv_emit_type(e, t), 4, words);
 }
 
-static void loop_merge(spirv_emitter *e, const loop *l) {
-  uint32_t words[] = {l->merge, l->next, SpvLoopControlMaskNone};
+static int count_instrs(const kernel_block *b, int limit) {
+  int n = 0;
+  for (const kernel_instr *i = b->first; i && n < limit; i = i->next) {
+    n++;
+    for (int k = 0; k < i->n_blocks; k++) n += count_instrs(i->blocks[k], limit - n);
+  }
+  return n;
+}
+
+// Schedules unroll what pays: drivers that unroll large bodies again (Mesa does, up to 32 turns) only add registers and compile time.
+enum { LARGE_BODY = 64 };
+
+static void loop_merge(spirv_emitter *e, const loop *l, const kernel_block *body) {
+  bool large = count_instrs(body, LARGE_BODY) >= LARGE_BODY;
+  uint32_t words[] = {l->merge, l->next, large ? SpvLoopControlDontUnrollMask : SpvLoopControlMaskNone};
   spirv_op_void(&e->w, SpvOpLoopMerge, 3, words);
   spirv_branch(e, l->test);
   spirv_begin_block(e, l->test);
@@ -104,7 +117,7 @@ void spirv_emit_for(spirv_emitter *e, const kernel_instr *i) {
   spirv_define(e, &body->args[0], iv);
   count_quotients(e, &l, i, lower, counters);
   carried_phis(e, &l, i, 3, 1);
-  loop_merge(e, &l);
+  loop_merge(e, &l, body);
   spirv_branch_if(e, spirv_u2(e, SpvOpSLessThan, cond, iv, spirv_value(e, i->operands[1])), l.body, l.merge);
   spirv_begin_block(e, l.body);
   spirv_emit_block(e, body);
@@ -125,7 +138,7 @@ void spirv_emit_for(spirv_emitter *e, const kernel_instr *i) {
 void spirv_emit_while(spirv_emitter *e, const kernel_instr *i) {
   loop l = loop_begin(e);
   carried_phis(e, &l, i, 0, 0);
-  loop_merge(e, &l);
+  loop_merge(e, &l, i->blocks[1]);
   spirv_emit_block(e, i->blocks[0]);
   if (e->status) return;
   spirv_branch_if(e, spirv_value(e, i->blocks[0]->last->operands[0]), l.body, l.merge);

@@ -111,6 +111,9 @@ static tile choose_gpu(const hlo_target *t, const contraction *p) {
   while (x.tm > 1 && (p->batch * up(p->m, x.tm) * up(p->n, vn) < 8192 || x.tm * vn > t->acc_max)) x.tm /= 2;
   x.lx = pow2_at_least(up(p->n, vn), width);
   x.ly = width / x.lx;
+  // Rows that differ within the subgroup are loaded into registers of their own, and an image's rows carry their positions.
+  int tallest = p->rows.kind == CONTRACTION_IMAGE ? 4 : x.ly > 1 ? 8 : 16;
+  if (x.tm > tallest) x.tm = tallest;
   return x;
 }
 
