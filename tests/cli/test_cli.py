@@ -5,7 +5,6 @@
 Usage: test_cli.py LEMNOS EXAMPLE SOURCE_ROOT [unittest arguments]. Needs the standard library only. Devices that the
 machine lacks are left out. Expected values are worked out by hand.
 """
-import array
 import io
 import json
 import os
@@ -375,7 +374,7 @@ class BadInput(Case):
         add = self.file("add.mlir", ADD)
         self.refused("cannot write '/dev/full'", "run", add, "--inputs=zeros", "--outputs=/dev/full", "--device=interp", code=5)
         with open("/dev/full", "w") as full:
-            for args in (("--version",), ("run", add, "--inputs=zeros", "--device=interp"), ("opt", add), ("devices",)):
+            for args in (("--version",), ("run", add, "--inputs=zeros", "--device=interp"), ("opt", add), *([] if SANITIZED else [("devices",)])):  # drivers leak
                 p = subprocess.run([LEMNOS, *args], stdout=full, stderr=subprocess.PIPE, text=True, env=self.env)
                 self.assertEqual(p.returncode, 5, args)
                 self.assertIn("cannot write to standard output", p.stderr)
