@@ -18,7 +18,7 @@ const int hlo_pass_count = (int)(sizeof hlo_pass_table / sizeof *hlo_pass_table)
 const char *const hlo_default_pipeline =
     "call-inliner,map-inliner,computation-deduplicator,dce,"
     "fix(tuple-simplifier,algebraic-simplifier,constant-folding,cse,dce),"
-    "chlo-expander,batch-norm-expander,rng-bit-generator-expander,linalg-expander,fft-expander,"
+    "chlo-expander,scan-expander,batch-norm-expander,rng-bit-generator-expander,linalg-expander,fft-expander,"
     "fix(tuple-simplifier,algebraic-simplifier,constant-folding,conditional-simplifier,"
     "while-loop-trip-count-annotator,while-loop-simplifier,while-loop-invariant-code-motion,cse,dce),"
     "reshape-to-bitcast,instruction-fusion,reshape-to-bitcast,multi-output-fusion,memory-scheduler,copy-insertion";

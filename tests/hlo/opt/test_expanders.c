@@ -146,6 +146,29 @@ START_TEST(top_k) {
 }
 END_TEST
 
+START_TEST(scan) {
+  for (int reverse = 0; reverse < 2; reverse++) {
+    arena *a = arena_create();
+    // running sums along dimension 1, and the totals
+    hlo_module *m = opt_parse(
+        a, arena_printf(a,
+                        "HloModule t\n\n%%f (x: f32[2], c: f32[2]) -> (f32[2], f32[2]) {\n  %%x = f32[2] parameter(0)\n"
+                        "  %%c = f32[2] parameter(1)\n  %%s = f32[2] add(%%x, %%c)\n  ROOT %%t = (f32[2], f32[2]) tuple(%%s, %%s)\n}\n\n"
+                        "ENTRY %%main () -> (f32[2,3], f32[2]) {\n  %%x = f32[2,3] constant({ {1, 2, 3}, {10, 20, 30} })\n"
+                        "  %%z = f32[2] constant({100, 0})\n"
+                        "  ROOT %%r = (f32[2,3], f32[2]) scan(%%x, %%z), dimension=1, %snum_carries=1, to_apply=%%f\n}\n",
+                        reverse ? "is_reverse=true, " : ""));
+    results r = expand_and_run(a, m, "scan-expander,dce", HLO_OP_SCAN);
+    static const double sums[2][6] = {{101, 103, 106, 10, 30, 60}, {106, 105, 103, 60, 50, 30}};
+    for (int k = 0; k < 6; k++) assert_near("scan", at(&r, 0, k, 0), sums[reverse][k], 0);
+    assert_near("total", at(&r, 1, 0, 0), 106, 0);
+    assert_near("total", at(&r, 1, 1, 0), 60, 0);
+    done(&r);
+    arena_destroy(a);
+  }
+}
+END_TEST
+
 // --- random bits: Random123's known answers --------------------------------------------------------------------------------------
 
 START_TEST(random_bits) {
@@ -334,5 +357,5 @@ START_TEST(real_fft) {
 }
 END_TEST
 
-HARNESS_MAIN("expanders", special_functions, complex_functions, top_k, random_bits, batch_norm, cholesky, triangular_solve, fft_of_impulses,
+HARNESS_MAIN("expanders", special_functions, complex_functions, top_k, scan, random_bits, batch_norm, cholesky, triangular_solve, fft_of_impulses,
              real_fft)
