@@ -65,6 +65,14 @@ static V binary_intrinsic(llvmgen *g, const char *name, V x, V y) {
   return llvmgen_intrinsic(g, name, 1, &t, 2, args);
 }
 
+// llvm.minimum and maximum; of f16 through f32, since LLVM loses NaNs when it widens them itself.
+static V min_max(llvmgen *g, const char *name, kernel_type t, V x, V y) {
+  if (t.scalar != KERNEL_F16) return binary_intrinsic(g, name, x, y);
+  LLVMTypeRef narrow = LLVMTypeOf(x), wide = llvmgen_type(g, kernel_type_make(KERNEL_F32, t.lanes));
+  V r = binary_intrinsic(g, name, LLVMBuildFPExt(g->builder, x, wide, ""), LLVMBuildFPExt(g->builder, y, wide, ""));
+  return LLVMBuildFPTrunc(g->builder, r, narrow, "");
+}
+
 static V fma_of(llvmgen *g, V x, V y, V z) {
   LLVMTypeRef t = LLVMTypeOf(x);
   V args[] = {x, y, z};
@@ -97,10 +105,12 @@ static V reduce(llvmgen *g, const kernel_instr *i, V x) {
       case KERNEL_OP_REDUCE_ADD: x = is_float ? LLVMBuildFAdd(b, a, c, "") : LLVMBuildAdd(b, a, c, ""); break;
       case KERNEL_OP_REDUCE_MUL: x = is_float ? LLVMBuildFMul(b, a, c, "") : LLVMBuildMul(b, a, c, ""); break;
       case KERNEL_OP_REDUCE_MIN:
-        x = binary_intrinsic(g, is_float ? "llvm.minimum" : i->imm.i ? "llvm.umin" : "llvm.smin", a, c);
+        if (is_float) x = min_max(g, "llvm.minimum", kernel_type_make((kernel_scalar)t.scalar, n), a, c);
+        else x = binary_intrinsic(g, i->imm.i ? "llvm.umin" : "llvm.smin", a, c);
         break;
       case KERNEL_OP_REDUCE_MAX:
-        x = binary_intrinsic(g, is_float ? "llvm.maximum" : i->imm.i ? "llvm.umax" : "llvm.smax", a, c);
+        if (is_float) x = min_max(g, "llvm.maximum", kernel_type_make((kernel_scalar)t.scalar, n), a, c);
+        else x = binary_intrinsic(g, i->imm.i ? "llvm.umax" : "llvm.smax", a, c);
         break;
       case KERNEL_OP_REDUCE_AND: x = LLVMBuildAnd(b, a, c, ""); break;
       case KERNEL_OP_REDUCE_OR: x = LLVMBuildOr(b, a, c, ""); break;
@@ -241,8 +251,8 @@ static V arithmetic(llvmgen *g, const kernel_instr *i) {
     case KERNEL_OP_CEIL: return unary_intrinsic(g, "llvm.ceil", x);
     case KERNEL_OP_TRUNC: return unary_intrinsic(g, "llvm.trunc", x);
     case KERNEL_OP_ROUND_EVEN: return unary_intrinsic(g, "llvm.rint", x);  // the default rounding mode is in force
-    case KERNEL_OP_MIN: return binary_intrinsic(g, "llvm.minimum", x, y);
-    case KERNEL_OP_MAX: return binary_intrinsic(g, "llvm.maximum", x, y);
+    case KERNEL_OP_MIN: return min_max(g, "llvm.minimum", t, x, y);
+    case KERNEL_OP_MAX: return min_max(g, "llvm.maximum", t, x, y);
     case KERNEL_OP_MIN_NUM: return LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealOLT, x, y, ""), x, y, "");
     case KERNEL_OP_MAX_NUM: return LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealOLT, y, x, ""), x, y, "");
     case KERNEL_OP_SELECT: return LLVMBuildSelect(b, x, y, val(g, i->operands[2]), "");

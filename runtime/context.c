@@ -71,9 +71,10 @@ static void describe_target(const registry_entry *e, char *out, size_t room) {
       strbuf_printf(&b, "vectors %d bytes x %d, %d threads, L2 %lld KiB", t->vector_bytes, t->vector_registers,
                     t->threads, (long long)t->l2_bytes >> 10);
     else
-      strbuf_printf(&b, "subgroup %d, workgroup %d, shared %lld KiB, buffer range %lld MiB, %d buffers", t->subgroup,
-                    t->max_workgroup, (long long)t->shared_bytes >> 10, (long long)t->max_storage_range >> 20,
-                    t->max_buffers);
+      strbuf_printf(&b, "subgroup %d, workgroup %d, shared %lld KiB, %d buffers", t->subgroup, t->max_workgroup,
+                    (long long)t->shared_bytes >> 10, t->max_buffers);
+    if (t->max_storage_range && t->max_storage_range != INT64_MAX)
+      strbuf_printf(&b, " of up to %lld MiB", (long long)t->max_storage_range >> 20);
   }
   snprintf(out, room, "%s", b.data ? b.data : "");
   strbuf_deinit(&b);

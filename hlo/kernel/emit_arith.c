@@ -430,8 +430,8 @@ emit_value emit_compare(emit_ctx *c, int direction, int type, hlo_dtype t, emit_
     v = compare_pred(c, direction, x.re, y.re);
   } else if (hlo_dtype_is_float(t)) {
     if (type == HLO_COMPARISON_TYPE_TOTALORDER)
-      v = compare_ordered(c, direction, KERNEL_OP_LT_S, KERNEL_OP_LE_S, total_order_key(c, x.re),
-                          total_order_key(c, y.re));
+      v = compare_ordered(c, direction, KERNEL_OP_LT_S, KERNEL_OP_LE_S, total_order_key(c, emit_up(c, x.re)),
+                          total_order_key(c, emit_up(c, y.re)));
     else
       v = compare_ordered(c, direction, KERNEL_OP_LT, KERNEL_OP_LE, emit_up(c, x.re), emit_up(c, y.re));
   } else if (hlo_dtype_is_signed(t)) {
@@ -476,6 +476,7 @@ const char *emit_elementwise_refusal(const hlo_instr *i) {
       return "quantized types have no kernel form";
     default: break;
   }
+  if (i->op == HLO_OP_NEXT_AFTER && hlo_dtype_bytes(i->shape->dtype) == 1) return "next_after of f8, f6 and f4 has no kernel form";
   for (int o = 0; o < i->n_operands; o++) {
     if (i->operands[o]->shape->quant) return "quantized types have no kernel form";
     if (hlo_dtype_is_complex(i->operands[o]->shape->dtype) && !has_complex_form(i))

@@ -70,10 +70,7 @@ static kernel_value *convert_real(emit_ctx *c, hlo_dtype in, hlo_dtype out, kern
 
 emit_value emit_convert(emit_ctx *c, hlo_dtype in, hlo_dtype out, emit_value x) {
   hlo_dtype from = hlo_dtype_real_part(in), to = hlo_dtype_real_part(out);
-  if (hlo_dtype_is_complex(in) && out == HLO_PRED) {
-    kernel_value *re = convert_real(c, from, HLO_PRED, x.re), *im = convert_real(c, from, HLO_PRED, x.im);
-    return (emit_value){kernel_bin(&c->b, KERNEL_OP_OR, re, im), NULL};
-  }
+  // To anything but complex, the imaginary part is ignored, also to i1 (specification, convert).
   emit_value v = {convert_real(c, from, to, x.re), NULL};
   if (hlo_dtype_is_complex(out))
     v.im = hlo_dtype_is_complex(in) ? convert_real(c, from, to, x.im) : kernel_const_like(&c->b, v.re, 0);
@@ -259,6 +256,12 @@ kernel_value *emit_reduce_precision(emit_ctx *c, hlo_dtype t, kernel_value *x, i
     case HLO_F32: return reduce_bits(c, x, 8, 23, exponent, mantissa);
     case HLO_F16: return reduce_bits(c, x, 5, 10, exponent, mantissa);
     case HLO_BF16: return reduce_bits(c, x, 8, 7, exponent, mantissa);
-    default: return emit_down(c, reduce_bits(c, emit_up(c, x), 8, 23, exponent, mantissa), t);
+    default: {
+      // In f32, whose exponent covers these types: one that is as wide as the type's own changes nothing.
+      static const uint8_t own[] = {[HLO_F4E2M1FN] = 2, [HLO_F6E2M3FN] = 2, [HLO_F6E3M2FN] = 3, [HLO_F8E3M4] = 3,
+                                    [HLO_F8E4M3] = 4, [HLO_F8E4M3FN] = 4, [HLO_F8E4M3FNUZ] = 4, [HLO_F8E4M3B11FNUZ] = 4,
+                                    [HLO_F8E5M2] = 5, [HLO_F8E5M2FNUZ] = 5, [HLO_F8E8M0FNU] = 8};
+      return emit_down(c, reduce_bits(c, emit_up(c, x), 8, 23, exponent >= own[t] ? 8 : exponent, mantissa), t);
+    }
   }
 }

@@ -62,14 +62,12 @@ static int64_t max_code(format f) {
 
 static val encode_e8m0(kernel_builder *b, val x) {
   val u = as_bits(b, x);
-  // Nearest power of two, ties to even exponent; zero, negatives, infinities and NaN give NaN (255). Below 2^-127 rounds to it.
+  // Nearest power of two, ties upwards (base/half.c); zero, negatives, infinities and NaN give NaN (255). Below 2^-127 rounds to it.
   val e = bin(b, KERNEL_OP_SHR_U, u, imm(b, u, 23)), m = bin(b, KERNEL_OP_AND, u, imm(b, u, 0x7fffff));
-  val half = imm(b, u, 0x400000), odd = bin(b, KERNEL_OP_AND, e, imm(b, u, 1));
-  val up = bin(b, KERNEL_OP_OR, bin(b, KERNEL_OP_LT_U, half, m),
-               bin(b, KERNEL_OP_AND, bin(b, KERNEL_OP_EQ, half, m), bin(b, KERNEL_OP_NE, odd, imm(b, u, 0))));
+  val up = bin(b, KERNEL_OP_LE_U, imm(b, u, 0x400000), m);
   val r = bin(b, KERNEL_OP_ADD, e, kernel_conv(b, KERNEL_OP_EXTEND_U, up, KERNEL_I32));
-  // Subnormal inputs: above 2^-127 * 1.5 they round to 2^-126 (code 1), else to 2^-127 (code 0).
-  val sub = kernel_select(b, bin(b, KERNEL_OP_LT_U, imm(b, u, 0x600000), m), imm(b, u, 1), imm(b, u, 0));
+  // Subnormal inputs: from 2^-127 * 1.5 on they round to 2^-126 (code 1), else to 2^-127 (code 0).
+  val sub = kernel_select(b, bin(b, KERNEL_OP_LE_U, imm(b, u, 0x600000), m), imm(b, u, 1), imm(b, u, 0));
   r = kernel_select(b, bin(b, KERNEL_OP_EQ, e, imm(b, u, 0)), sub, r);
   val bad = bin(b, KERNEL_OP_OR, bin(b, KERNEL_OP_LE_S, u, imm(b, u, 0)), bin(b, KERNEL_OP_LE_S, imm(b, u, 0x7f800000), u));
   return kernel_select(b, bad, imm(b, u, 255), r);
