@@ -84,6 +84,7 @@ static bool find_step(const hlo_instr *w, int k, int64_t *step) {
   for (int side = 0; side < (next->op == HLO_OP_ADD ? 2 : 1); side++) {
     if (!control_is_carried(next->operands[side], &from) || from != k) continue;
     if (!known_value(w, next->operands[1 - side], step)) continue;
+    if (*step == INT64_MIN) return false;
     if (next->op == HLO_OP_SUBTRACT) *step = -*step;
     return true;
   }
@@ -93,10 +94,13 @@ static bool find_step(const hlo_instr *w, int k, int64_t *step) {
 static bool type_range(hlo_dtype t, int64_t *low, int64_t *high) {
   int bits = hlo_dtype_table[t].bits;
   bool is_signed = hlo_dtype_is_signed(t);
-  if (bits == 64 && !is_signed) return false;
+  if (bits == 64) {
+    *low = INT64_MIN;
+    *high = INT64_MAX;
+    return is_signed;
+  }
   *low = is_signed ? -(INT64_C(1) << (bits - 1)) : 0;
-  if (bits == 64) *low = INT64_MIN;
-  *high = bits == 64 ? INT64_MAX : is_signed ? (INT64_C(1) << (bits - 1)) - 1 : (INT64_C(1) << bits) - 1;
+  *high = is_signed ? (INT64_C(1) << (bits - 1)) - 1 : (INT64_C(1) << bits) - 1;
   return true;
 }
 
