@@ -65,12 +65,18 @@ static V binary_intrinsic(llvmgen *g, const char *name, V x, V y) {
   return llvmgen_intrinsic(g, name, 1, &t, 2, args);
 }
 
-// llvm.minimum and maximum; of f16 through f32, since LLVM loses NaNs when it widens them itself.
+// llvm.minimum and maximum. Of f16 by comparisons: LLVM 19 loses NaNs there (and folds extensions around it away again).
 static V min_max(llvmgen *g, const char *name, kernel_type t, V x, V y) {
   if (t.scalar != KERNEL_F16) return binary_intrinsic(g, name, x, y);
-  LLVMTypeRef narrow = LLVMTypeOf(x), wide = llvmgen_type(g, kernel_type_make(KERNEL_F32, t.lanes));
-  V r = binary_intrinsic(g, name, LLVMBuildFPExt(g->builder, x, wide, ""), LLVMBuildFPExt(g->builder, y, wide, ""));
-  return LLVMBuildFPTrunc(g->builder, r, narrow, "");
+  LLVMBuilderRef b = g->builder;
+  bool is_max = strcmp(name, "llvm.maximum") == 0;
+  LLVMTypeRef half = LLVMTypeOf(x), bits = llvmgen_type(g, kernel_type_make(KERNEL_I16, t.lanes));
+  V xi = LLVMBuildBitCast(b, x, bits, ""), yi = LLVMBuildBitCast(b, y, bits, "");
+  V zeros = is_max ? LLVMBuildAnd(b, xi, yi, "") : LLVMBuildOr(b, xi, yi, "");  // equal values: -0 below +0
+  V less = LLVMBuildFCmp(b, is_max ? LLVMRealOLT : LLVMRealOGT, x, y, "");
+  V r = LLVMBuildSelect(b, less, y, x, "");
+  r = LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealOEQ, x, y, ""), LLVMBuildBitCast(b, zeros, half, ""), r, "");
+  return LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealUNO, x, y, ""), LLVMBuildFAdd(b, x, y, ""), r, "");
 }
 
 static V fma_of(llvmgen *g, V x, V y, V z) {

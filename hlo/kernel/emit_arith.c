@@ -477,6 +477,10 @@ const char *emit_elementwise_refusal(const hlo_instr *i) {
     default: break;
   }
   if (i->op == HLO_OP_NEXT_AFTER && hlo_dtype_bytes(i->shape->dtype) == 1) return "next_after of f8, f6 and f4 has no kernel form";
+  // Its products leave the range of f32, and there is no zero to round to.
+  bool moves = i->op == HLO_OP_CONVERT || i->op == HLO_OP_COMPARE || i->op == HLO_OP_SELECT || i->op == HLO_OP_CLAMP ||
+               i->op == HLO_OP_MAXIMUM || i->op == HLO_OP_MINIMUM;
+  if (i->shape->dtype == HLO_F8E8M0FNU && hlo_op_has(i->op, HLO_TRAIT_E) && !moves) return "f8E8M0FNU arithmetic has no kernel form";
   for (int o = 0; o < i->n_operands; o++) {
     if (i->operands[o]->shape->quant) return "quantized types have no kernel form";
     if (hlo_dtype_is_complex(i->operands[o]->shape->dtype) && !has_complex_form(i))

@@ -146,7 +146,7 @@ static emit_value hyperbolic_tangent(emit_ctx *c, emit_value z) {
   kernel_value *beta = BIN(ADD, one, BIN(MUL, t, t));
   kernel_value *d = BIN(ADD, one, BIN(MUL, beta, BIN(MUL, s, s)));
   kernel_value *re = BIN(DIV, BIN(MUL, BIN(MUL, beta, ch), s), d), *im = BIN(DIV, t, d);
-  kernel_value *a = UN(ABS, z.re), *large = BIN(LT, LIKE(a, 11), a);
+  kernel_value *a = UN(ABS, z.re), *large = BIN(LT, LIKE(a, a->type.scalar == KERNEL_F64 ? 22 : 11), a);
   kernel_value *decay = UN(EXP, BIN(MUL, a, LIKE(a, -2)));
   kernel_value *far = BIN(MUL, BIN(MUL, BIN(MUL, LIKE(a, 4), UN(SIN, z.im)), UN(COS, z.im)), decay);
   return make(kernel_select(b, large, BIN(COPYSIGN, one, z.re), re), kernel_select(b, large, far, im));
