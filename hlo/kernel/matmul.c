@@ -24,6 +24,7 @@ typedef struct plan {
   int64_t panels[2];            // of all rows
   int64_t blocks[2], most[2];   // an item takes one block of panels on each side; panels in the largest
   int64_t kc, k_blocks;
+  bool wide;                    // B is packed by whole rows of the item's columns, all its panels at once
   int64_t a_stride;             // between rows of an A panel; 0: [k][mr]
   side_mode mode[2];
   int scratch[2];
@@ -97,7 +98,7 @@ static void choose_blocks(const emit_ctx *c, plan *s) {
   if (patches_b) {  // B is packed by the item that uses it; A is read by all
     m_blocks = 1;
     n_blocks = need;
-  } else if (s->panels[0] <= 8 || (p->gather == 0 && s->panels[0] < 2 * need)) {
+  } else if (s->panels[0] <= 24 || (p->gather == 0 && s->panels[0] < 2 * need)) {
     n_blocks = divide_up(need, m_blocks);
   } else if (m_blocks < need) {
     m_blocks = smaller(need, s->panels[0] / 2);
@@ -110,6 +111,14 @@ static void choose_blocks(const emit_ctx *c, plan *s) {
   // A panel that several items would pack alike is packed once, unless that is little work against its use.
   s->mode[0] = patches_b || s->blocks[1] > (p->gather == 0 ? 1 : 4) || (s->blocks[1] > 1 && s->most[1] <= 4) ? SIDE_SHARED : SIDE_PRIVATE;
   s->mode[1] = s->blocks[0] > 1 ? SIDE_SHARED : SIDE_PRIVATE;
+  // Few rows: reading B decides. Memory delivers long rows best, so k is cut until all columns of an item fit.
+  int64_t row = s->most[1] * s->nr * bytes_of(s);
+  s->wide = s->mode[1] == SIDE_PRIVATE && !p->k_vectors[1] && p->gather != 1 && s->panels[0] <= 3 && s->most[1] > 1 &&
+            p->rows[1] >= s->nr && row <= l2 / 2 / 64;
+  if (s->wide) {
+    s->kc = smaller(p->k, l2 / 2 / row / 64 * 64);
+    s->k_blocks = divide_up(p->k, s->kc);
+  }
 }
 
 // --- the pieces of a kernel ----------------------------------------------------------------------------------------------------
@@ -216,8 +225,8 @@ static kernel_value *panel_at(emit_ctx *c, const plan *s, int side, kernel_value
     int64_t step = side == 0 && s->a_stride ? 1 : w;
     return BIN(ADD, BIN(MUL, n, kernel_index(b, panel_elements(s, side, s->p->k))), BIN(MUL, s->k0, kernel_index(b, step)));
   }
-  if (side == 1) return kernel_index(b, 0);
-  return BIN(MUL, BIN(SUB, panel, s->lo[0]), kernel_index(b, panel_elements(s, 0, s->kc)));
+  if (side == 1 && !s->wide) return kernel_index(b, 0);
+  return BIN(MUL, BIN(SUB, panel, s->lo[side]), kernel_index(b, panel_elements(s, side, s->kc)));
 }
 
 static void pack_panel(emit_ctx *c, const plan *s, int side, kernel_value *panel) {
@@ -298,6 +307,32 @@ static lemnos_status pack_all(emit_ctx *c, plan *s, int side) {
 
 // --- the packed product --------------------------------------------------------------------------------------------------------
 
+// All panels of B of the item, k by k; the one at the edge by itself.
+static void pack_wide(emit_ctx *c, const plan *s) {
+  kernel_builder *b = &c->b;
+  const matmul *p = s->p;
+  kernel_value *one = kernel_index(b, 1), *full = BIN(MIN_S, s->hi[1], kernel_index(b, p->rows[1] / s->nr));
+  kernel_for kf = kernel_for_begin(b, kernel_index(b, 0), s->k_count, one, 0, NULL);
+  kernel_for jf = kernel_for_begin(b, s->lo[1], full, one, 0, NULL);
+  emit_coord k = emit_coord_of(BIN(ADD, s->k0, kf.iv), 1);
+  emit_coord to = emit_coord_of(BIN(ADD, panel_at(c, s, 1, jf.iv), BIN(MUL, kf.iv, kernel_index(b, s->nr))), s->lanes);
+  int lanes = s->lanes;
+  if (p->pack_lanes[1] && p->pack_lanes[1] < lanes) lanes = p->pack_lanes[1];
+  for (int r = 0; r < s->nr; r += lanes) {
+    emit_coord row = emit_coord_offset(c, emit_coord_of(BIN(MUL, jf.iv, kernel_index(b, s->nr)), s->nr), r);
+    emit_coord at = emit_coord_offset(c, to, r);
+    row.stride = at.stride = lanes > 1 ? 1 : 0;
+    kernel_value *v = kernel_splat(b, p->fetch(c, p, 1, s->batch, row, k, lanes), lanes);
+    emit_store(c, s->mem[1], p->sum, at, lanes, (emit_value){v, NULL});
+  }
+  kernel_for_end(b, &jf, NULL);
+  kernel_for_end(b, &kf, NULL);
+  if (p->rows[1] % s->nr == 0) return;
+  jf = kernel_for_begin(b, full, s->hi[1], one, 0, NULL);
+  pack_panel(c, s, 1, jf.iv);
+  kernel_for_end(b, &jf, NULL);
+}
+
 static void block_of_k(emit_ctx *c, plan *s) {
   kernel_builder *b = &c->b;
   kernel_value *one = kernel_index(b, 1);
@@ -306,8 +341,9 @@ static void block_of_k(emit_ctx *c, plan *s) {
     pack_panel(c, s, 0, f.iv);
     kernel_for_end(b, &f, NULL);
   }
+  if (s->wide) pack_wide(c, s);
   kernel_for jf = kernel_for_begin(b, s->lo[1], s->hi[1], one, 0, NULL);
-  if (s->mode[1] == SIDE_PRIVATE) pack_panel(c, s, 1, jf.iv);
+  if (s->mode[1] == SIDE_PRIVATE && !s->wide) pack_panel(c, s, 1, jf.iv);
   kernel_for f = kernel_for_begin(b, s->lo[0], s->hi[0], one, 0, NULL);
   multiply_panels(c, s, f.iv, jf.iv);
   if (s->k_blocks == 1) store_tile(c, s, f.iv, jf.iv, kernel_index(b, 0));
@@ -348,7 +384,7 @@ static lemnos_status packed(emit_ctx *c, plan *s) {
   emit_kernel_begin(c, "", p->batch * s->blocks[0] * s->blocks[1], KERNEL_I64);
   int64_t sums = (int64_t)s->mr * s->nr * (s->k_blocks > 1 ? s->most[0] * s->most[1] : 1);
   s->tile = private_array(c, p, s->lanes, sums);
-  int64_t room[2] = {s->most[0] * panel_elements(s, 0, s->kc), s->kc * s->nr};
+  int64_t room[2] = {s->most[0] * panel_elements(s, 0, s->kc), s->kc * s->nr * (s->wide ? s->most[1] : 1)};
   for (int side = 0; side < 2; side++)
     s->mem[side] = s->mode[side] == SIDE_SHARED ? scratch_mem(c, s, side)
                                                 : private_array(c, p, side ? s->lanes : 1, room[side]);
@@ -573,7 +609,9 @@ static lemnos_status inner(emit_ctx *c, plan *s) {
 lemnos_status matmul_emit(emit_ctx *c, const matmul *p) {
   plan s = {.p = p};
   choose_tile(c, &s);
-  if (p->rows[0] <= register_rows(c, 2) && p->direct[1].ok && (p->direct[1].row_stride == 1 || p->rows[1] == 1))
+  int64_t b_bytes = p->rows[1] * p->k * bytes_of(&s), l2 = c->t->l2_bytes > 0 ? c->t->l2_bytes : 256 << 10;
+  bool few = p->rows[0] <= 4 || (p->rows[0] <= register_rows(c, 2) && b_bytes <= l2);
+  if (few && p->direct[1].ok && (p->direct[1].row_stride == 1 || p->rows[1] == 1))
     return stream(c, &s);
   if (p->rows[0] <= 4 && p->k_vectors[0] && p->k_vectors[1]) return inner(c, &s);
   return packed(c, &s);
