@@ -68,7 +68,7 @@ void matmul_transpose(emit_ctx *c, kernel_value **x, int lanes);
 kernel_value *matmul_multiply_add(kernel_builder *b, kernel_value *x, kernel_value *y, kernel_value *z);
 
 // --- schedules: *done is false where they do not apply ---------------------------------------------------------------------
-LEMNOS_NODISCARD lemnos_status schedule_dot_packed(emit_ctx *c, bool *done);
+LEMNOS_NODISCARD lemnos_status schedule_dot_cpu(emit_ctx *c, bool *done);
 LEMNOS_NODISCARD lemnos_status schedule_conv_cpu(emit_ctx *c, bool *done);
 
 #endif

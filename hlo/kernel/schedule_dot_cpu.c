@@ -120,7 +120,7 @@ static void describe_side(emit_ctx *c, matmul *p, const dot_state *s, int side) 
   d->ok = same && d->row_stride >= 0 && d->k_stride >= 0 && ptrmap_get(&c->operand_leaves, x->operand) != NULL;
 }
 
-lemnos_status schedule_dot_packed(emit_ctx *c, bool *done) {
+lemnos_status schedule_dot_cpu(emit_ctx *c, bool *done) {
   const hlo_instr *dot = matmul_hero(c);
   dot_state s = {.dot = dot};
   *done = false;
