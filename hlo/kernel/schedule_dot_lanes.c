@@ -14,7 +14,10 @@
 
 #define BIN(op, x, y) kernel_bin(&c->b, KERNEL_OP_##op, (x), (y))
 
-enum { MAX_ACC = 256 };
+enum {
+  MAX_ACC = 256,
+  MAX_BODY = 512,  // multiply-adds of a lane in a loop: twice as many run slower, they are more code than the first cache holds
+};
 
 typedef struct tile {
   int tm, nv, vn, lx, ly;
@@ -74,7 +77,8 @@ static double cost(const hlo_target *t, const contraction *p, const tile *x) {
 static void try_tile(const hlo_target *t, const contraction *p, tile x, tile *best, double *least) {
   if (x.tm * x.nv > MAX_ACC / 2 || x.tm * x.nv * x.vn > t->acc_max || x.tm > 64) return;
   if (x.share && x.tm % x.lanes) return;
-  if (4 * x.tm * x.nv * x.vn > t->body_max) return;
+  int body = 4 * x.tm * x.nv * x.vn;
+  if (body > t->body_max || body > MAX_BODY) return;
   double now = cost(t, p, &x);
   if (now < *least) *least = now, *best = x;
 }
