@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Import: the generic path that the op table drives, and the operations that need more: calls, composites, custom calls
-// (checks, sharding marks, CHLO in disguise), deprecated forms, sdy.
+// (checks, sharding marks, CHLO in disguise), deprecated forms, the interpreter dialect, sdy.
 #include "frontend/import_internal.h"
 
 // --- the generic path -----------------------------------------------------------------------------------------------
@@ -278,6 +278,76 @@ static bool op_cross_replica_sum(import_ctx *c, import_scope *s, const mlir_op *
   return i && import_bind_results(c, s, op, i);
 }
 
+// --- StableHLO's interpreter dialect: custom calls -----------------------------------------------------------------
+
+static hlo_dict_entry number_entry(import_ctx *c, const char *name, int64_t x) {
+  return (hlo_dict_entry){strv_from_cstr(name), strv_from_cstr(arena_printf(c->arena, "%lld", (long long)x)), false};
+}
+
+static hlo_attrs_custom_call *dialect_call(import_ctx *c, const char *target, int n, const hlo_dict_entry *entries) {
+  hlo_attrs_custom_call *a = hlo_attrs_create(c->arena, HLO_ATTR_LIST_custom_call);
+  a->target = strv_from_cstr(target);
+  a->has_side_effect = true;
+  a->attributes = (hlo_dict){arena_copy(c->arena, entries, sizeof *entries * (size_t)n), n};
+  return a;
+}
+
+static bool emit_dialect_call(import_ctx *c, import_scope *s, const mlir_op *op, int n_called,
+                              hlo_computation *const *called, hlo_attrs_custom_call *attrs) {
+  hlo_instr **operands = import_operands(c, s, op);
+  const hlo_shape *shape = operands ? import_result_shape(c, op) : NULL;
+  if (!shape) return false;
+  hlo_instr *i =
+      import_emit(c, s, HLO_OP_CUSTOM_CALL, shape, op->n_operands, operands, n_called, called, attrs, op->loc);
+  return i && import_bind_results(c, s, op, i);
+}
+
+// Symbols of functions, behind those that are in `called`.
+static bool call_symbols(import_ctx *c, const mlir_op *op, const mlir_attr *names, hlo_computation **called, int *n) {
+  for (int k = 0; k < names->n_items; k++) {
+    const mlir_attr *a = names->items[k];
+    if (a->kind != MLIR_ATTR_SYMBOL || a->n_items)
+      return import_fail(c, op->loc, "'" STRV_FMT "': expected symbols of functions", STRV_ARG(op->name));
+    if (!(called[(*n)++] = import_function(c, a->string, op->loc))) return false;
+  }
+  return true;
+}
+
+static bool op_run_parallel(import_ctx *c, import_scope *s, const mlir_op *op) {
+  const mlir_attr *programs = mlir_op_attr(op, "programs"), *infeed = mlir_op_attr(op, "infeed");
+  bool ok = programs && programs->kind == MLIR_ATTR_ARRAY && programs->n_items > 0;
+  int total = infeed && infeed->kind == MLIR_ATTR_ARRAY ? infeed->n_items : 0, n = 0;
+  if (infeed && !total) ok = false;
+  for (int r = 0; ok && r < programs->n_items; r++) {
+    const mlir_attr *row = programs->items[r];
+    ok = row->kind == MLIR_ATTR_ARRAY && row->n_items > 0 && row->n_items == programs->items[0]->n_items;
+    if (ok) total += row->n_items;
+  }
+  if (!ok)
+    return import_fail(c, op->loc, "'interpreter.run_parallel': expected 'programs' to hold rows of the same length");
+  hlo_computation **called = ARENA_ARRAY(c->arena, hlo_computation *, total);
+  for (int r = 0; r < programs->n_items; r++)
+    if (!call_symbols(c, op, programs->items[r], called, &n)) return false;
+  if (infeed && !call_symbols(c, op, infeed, called, &n)) return false;
+  hlo_dict_entry entries[] = {number_entry(c, "replicas", programs->n_items),
+                              number_entry(c, "partitions", programs->items[0]->n_items)};
+  return emit_dialect_call(c, s, op, n, called, dialect_call(c, "interpreter.run_parallel", 2, entries));
+}
+
+static bool op_probe(import_ctx *c, import_scope *s, const mlir_op *op) {
+  const mlir_attr *id = mlir_op_attr(op, "probe_id");
+  int64_t iteration = 0;
+  bool is_probe = strv_eq_cstr(op->name, "interpreter.probe");
+  if (op->n_operands != 1 || op->n_results != is_probe || !id || id->kind != MLIR_ATTR_STRING)
+    return import_fail(c, op->loc, "'" STRV_FMT "' is malformed", STRV_ARG(op->name));
+  const mlir_attr *at = mlir_op_attr(op, "iteration");
+  if (at && !import_int(at, &iteration))
+    return import_fail(c, op->loc, "'" STRV_FMT "': 'iteration' is not a number", STRV_ARG(op->name));
+  hlo_dict_entry entries[] = {{STRV("probe_id"), id->string, true}, number_entry(c, "iteration", iteration)};
+  const char *target = is_probe ? "interpreter.probe" : "check.expect_serialized_eq";
+  return emit_dialect_call(c, s, op, 0, NULL, dialect_call(c, target, is_probe ? 1 : 2, entries));
+}
+
 const import_handler import_op_handlers[] = {
     {"func.call", op_call},
     {"call", op_call},
@@ -292,6 +362,9 @@ const import_handler import_op_handlers[] = {
     {"stablehlo.einsum", import_einsum},
     {"stablehlo.unary_einsum", import_unary_einsum},
     {"stablehlo.cross-replica-sum", op_cross_replica_sum},
+    {"interpreter.run_parallel", op_run_parallel},
+    {"interpreter.probe", op_probe},
+    {"check.expect_serialized_eq", op_probe},
     {"arith.constant", op_constant},
     {"sdy.manual_computation", import_inline_region},
     {"sdy.named_computation", import_inline_region},

@@ -147,6 +147,9 @@ static const struct target {
     {"Qr", interp_run_qr, interp_compile_qr, 0},
     {"ProductOfElementaryHouseholderReflectors", interp_run_householder, interp_compile_qr, 0},
     {"Eigh", interp_run_eigh, interp_compile_qr, 0},
+    {"interpreter.run_parallel", interp_run_run_parallel, interp_compile_run_parallel, INTERP_SELF_ALLOC},
+    {"interpreter.probe", interp_run_probe, interp_compile_probe, INTERP_SELF_ALLOC},
+    {"check.expect_serialized_eq", interp_run_serialized_eq, interp_compile_serialized_eq, 0},
 };
 
 static const interp_custom_call *find_hook(const interp_call *c) {

@@ -41,6 +41,24 @@ typedef struct interp_custom_call {
   void *user;
 } interp_custom_call;
 
+// Where infeed and host transfers come from and outfeed and host transfers go to. A callback that is NULL: outfeed is
+// dropped, infeed fails, and host transfers meet each other: a recv takes what a send of any device put into the
+// channel. Callbacks come one at a time, from several threads.
+typedef struct interp_transfer {
+  const hlo_instr *instr;
+  int32_t replica_id, partition_id;
+  int64_t channel_id;    // send, recv
+  int32_t n;             // arrays, without the token
+  interp_array *arrays;  // infeed, recv: dtype, dims and data are set up, to be filled in; else: to be read
+} interp_transfer;
+typedef struct interp_host {
+  void *user;
+  lemnos_status (*infeed)(void *user, const interp_transfer *t);
+  lemnos_status (*outfeed)(void *user, const interp_transfer *t);
+  lemnos_status (*send)(void *user, const interp_transfer *t);
+  lemnos_status (*recv)(void *user, const interp_transfer *t);
+} interp_host;
+
 typedef struct interp_profile_row {
   const char *op;  // op text name
   int64_t calls;
@@ -55,7 +73,8 @@ typedef struct interp_run_options {
   const interp_custom_call *custom_calls;
   int32_t n_custom_calls;
   strbuf *print_out;  // where interpreter.print writes; NULL: dropped
-  int32_t replica_id, partition_id;
+  int32_t replica_id, partition_id;  // of a run on one device
+  const interp_host *host;           // NULL: none
   // out, optional
   int64_t *peak_bytes;
   interp_profile_row *profile;  // HLO_OP_COUNT rows, zeroed by the caller
@@ -66,7 +85,20 @@ typedef struct interp_run_options {
 // only); if NULL, allocated with heap_try_alloc_aligned, then the caller's to free. All of results is filled in only on
 // success. A failed check.* operation gives CHECK_FAILED with its location and the first differing elements. options
 // may be NULL.
+// A module for several devices (n_replicas * n_partitions) with operations by which they meet runs on that many virtual
+// devices, all with these arguments; the results are those of the first.
 LEMNOS_NODISCARD lemnos_status interp_run(const interp_program *p, const interp_run_options *options, int n_args,
                                           const interp_array *args, int n_results, interp_array *results);
+
+// Runs n_replicas * n_partitions programs (by replica, then partition; they may be the same) as the processes of one
+// grid. args and results: those of the first process, then those of the second, and so on. Collectives and channels
+// connect the processes. The processes take turns, in a fixed order: the next one runs when one has to wait. So nothing
+// depends on timing, and a deadlock (all that are left wait) is found: FAILED_PRECONDITION says who waits where. If one
+// process fails, all end, with its error.
+LEMNOS_NODISCARD lemnos_status interp_run_parallel(const interp_program *const *programs, int32_t n_replicas,
+                                                   int32_t n_partitions, const interp_run_options *options, int n_args,
+                                                   const interp_array *args, int n_results, interp_array *results);
+// Does interp_run run the program on more than one virtual device?
+bool interp_program_is_parallel(const interp_program *p);
 
 #endif

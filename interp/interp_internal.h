@@ -94,6 +94,8 @@ struct interp_program {
   const interp_code *entry;
   const interp_code **codes;  // all, callees first
   int32_t n_codes;
+  bool meets;         // has operations by which devices meet or differ: collectives, channels, feeds
+  bool keeps_probes;  // compares values with what a probe saw
 };
 
 struct interp_compiler {
@@ -102,6 +104,7 @@ struct interp_compiler {
   u64map codes;  // computation -> interp_code
   VEC(const interp_code *) list;
   int depth;
+  bool meets, keeps_probes;  // as in the program
 };
 
 typedef struct interp_scratch_block {
@@ -109,13 +112,27 @@ typedef struct interp_scratch_block {
   void *data;
 } interp_scratch_block;
 
+typedef struct interp_probe {
+  strv id;
+  interp_value value;
+} interp_probe;
+
+// What all virtual devices of one run have in common. Only one of them runs at a time (grid.c), so that there are no
+// locks, and values pass from one to another by reference.
+typedef struct interp_shared {
+  int64_t live_bytes, peak_bytes, cached_bytes;
+  interp_buffer *cache;  // released buffers, newest first
+  interp_buffer *spare;  // headers without data
+  bool keep_probes;
+  VEC(interp_probe) probes;
+} interp_shared;
+
 struct interp_ctx {
   const interp_run_options *options;  // never NULL
   thread_pool *pool;
   int n_threads;
-  int64_t live_bytes, peak_bytes, cached_bytes;
-  interp_buffer *cache;  // released buffers, newest first
-  interp_buffer *spare;  // headers without data
+  interp_shared *shared;
+  struct interp_device *device;  // NULL only in the context that starts the devices
   interp_scratch_block *scratch;
   int depth;
   uint32_t ticks, draws;
@@ -158,12 +175,20 @@ lemnos_status interp_compile_dynamic(interp_compiler *c, interp_insn *in);
 lemnos_status interp_compile_check(interp_compiler *c, interp_insn *in);
 lemnos_status interp_compile_custom(interp_compiler *c, interp_insn *in);
 lemnos_status interp_compile_control(interp_compiler *c, interp_insn *in);
+lemnos_status interp_compile_host(interp_compiler *c, interp_insn *in);
 lemnos_status interp_run_call(interp_call *c);  // control.c: runs subs[0] on the arguments
 // linalg.c: custom calls that JAX sends
 lemnos_status interp_compile_qr(interp_compiler *c, interp_insn *in);
 lemnos_status interp_run_qr(interp_call *c);
 lemnos_status interp_run_householder(interp_call *c);
 lemnos_status interp_run_eigh(interp_call *c);
+// parallel.c: custom calls of the interpreter dialect
+lemnos_status interp_compile_run_parallel(interp_compiler *c, interp_insn *in);
+lemnos_status interp_run_run_parallel(interp_call *c);
+lemnos_status interp_compile_probe(interp_compiler *c, interp_insn *in);
+lemnos_status interp_run_probe(interp_call *c);
+lemnos_status interp_compile_serialized_eq(interp_compiler *c, interp_insn *in);
+lemnos_status interp_run_serialized_eq(interp_call *c);
 // lapack.c: true if the target is one of JAX's lapack_*_ffi that is supported; then fn is set.
 bool interp_compile_lapack(interp_compiler *c, interp_insn *in);
 // quant.c: true if the instruction computes on quantized values and so must be wrapped; then compiles it.

@@ -196,7 +196,7 @@ static lemnos_status compile_family(interp_compiler *c, interp_insn *in) {
     case HLO_FAMILY_COLLECTIVE:
       return interp_compile_collective(c, in);
     case HLO_FAMILY_HOST:
-      break;
+      return interp_compile_host(c, in);
     case HLO_FAMILY_CUSTOM:
       return interp_compile_custom(c, in);
     case HLO_FAMILY_CHECK:
@@ -358,6 +358,8 @@ lemnos_status interp_compile(const hlo_module *m, interp_program **out_program) 
   p->entry = entry;
   p->codes = c.list.data;
   p->n_codes = c.list.len;
+  p->meets = c.meets;
+  p->keeps_probes = c.keeps_probes;
   *out_program = p;
   return LEMNOS_SUCCESS;
 }

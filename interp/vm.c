@@ -4,7 +4,7 @@
 // A buffer's count is the number of registers (and of the caller's hands) that hold it; when an operand dies at an
 // instruction and its count is one, an instruction that can work in place takes the buffer over. Memory in use is
 // counted; the cache never lets use plus cache grow beyond the peak of use, so it costs no memory of its own.
-#include "interp/interp_internal.h"
+#include "interp/grid.h"
 
 #define MAX_DEPTH 512
 #define MAX_BYTES ((int64_t)1 << 46)
@@ -34,9 +34,9 @@ void interp_array_set_type(interp_array *a, hlo_dtype t, int rank, const int64_t
 // ------------------------------------------------------------------------------------------------------------
 
 static interp_buffer *new_header(interp_ctx *cx) {
-  interp_buffer *b = cx->spare;
+  interp_buffer *b = cx->shared->spare;
   if (b)
-    cx->spare = b->next;
+    cx->shared->spare = b->next;
   else
     b = heap_alloc(sizeof *b);
   *b = (interp_buffer){.refs = 1};
@@ -44,19 +44,19 @@ static interp_buffer *new_header(interp_ctx *cx) {
 }
 
 static void drop_header(interp_ctx *cx, interp_buffer *b) {
-  b->next = cx->spare;
-  cx->spare = b;
+  b->next = cx->shared->spare;
+  cx->shared->spare = b;
 }
 
 static void cache_trim(interp_ctx *cx, int64_t limit) {
-  interp_buffer **p = &cx->cache;
+  interp_buffer **p = &cx->shared->cache;
   int64_t kept = 0;
   int count = 0;
   while (*p) {
     interp_buffer *b = *p;
     if (kept + (int64_t)b->bytes > limit || count >= 64) {
       *p = b->next;
-      cx->cached_bytes -= (int64_t)b->bytes;
+      cx->shared->cached_bytes -= (int64_t)b->bytes;
       heap_aligned_free(b->data);
       drop_header(cx, b);
     } else {
@@ -70,20 +70,20 @@ static void cache_trim(interp_ctx *cx, int64_t limit) {
 static void buffer_release(interp_ctx *cx, interp_buffer *b) {
   if (--b->refs > 0) return;
   if (!b->owned) return drop_header(cx, b);
-  cx->live_bytes -= (int64_t)b->bytes;
-  cx->cached_bytes += (int64_t)b->bytes;
-  b->next = cx->cache;
-  cx->cache = b;
-  if (cx->live_bytes + cx->cached_bytes > cx->peak_bytes) cache_trim(cx, cx->peak_bytes - cx->live_bytes);
+  cx->shared->live_bytes -= (int64_t)b->bytes;
+  cx->shared->cached_bytes += (int64_t)b->bytes;
+  b->next = cx->shared->cache;
+  cx->shared->cache = b;
+  if (cx->shared->live_bytes + cx->shared->cached_bytes > cx->shared->peak_bytes) cache_trim(cx, cx->shared->peak_bytes - cx->shared->live_bytes);
 }
 
 static interp_buffer *cache_find(interp_ctx *cx, size_t bytes) {
   int tries = 0;
-  for (interp_buffer **p = &cx->cache; *p && tries < 32; p = &(*p)->next, tries++) {
+  for (interp_buffer **p = &cx->shared->cache; *p && tries < 32; p = &(*p)->next, tries++) {
     interp_buffer *b = *p;
     if (b->bytes < bytes || b->bytes > bytes + bytes / 2) continue;
     *p = b->next;
-    cx->cached_bytes -= (int64_t)b->bytes;
+    cx->shared->cached_bytes -= (int64_t)b->bytes;
     b->refs = 1;
     return b;
   }
@@ -99,13 +99,13 @@ lemnos_status interp_value_alloc(interp_ctx *cx, interp_value *v) {
   interp_buffer *b = cache_find(cx, (size_t)bytes);
   if (!b) {
     int64_t limit = cx->options->max_bytes;
-    if (limit && cx->live_bytes + bytes > limit)
+    if (limit && cx->shared->live_bytes + bytes > limit)
       return lemnos_status_make(LEMNOS_OUT_OF_MEMORY,
                                 "interpreter: %lld bytes in use and %lld more needed, above the limit of %lld",
-                                (long long)cx->live_bytes, (long long)bytes, (long long)limit);
-    if (limit && cx->live_bytes + cx->cached_bytes + bytes > limit) cache_trim(cx, limit - cx->live_bytes - bytes);
+                                (long long)cx->shared->live_bytes, (long long)bytes, (long long)limit);
+    if (limit && cx->shared->live_bytes + cx->shared->cached_bytes + bytes > limit) cache_trim(cx, limit - cx->shared->live_bytes - bytes);
     void *data = heap_try_alloc_aligned((size_t)bytes);
-    if (!data && cx->cache) {
+    if (!data && cx->shared->cache) {
       cache_trim(cx, 0);
       data = heap_try_alloc_aligned((size_t)bytes);
     }
@@ -116,10 +116,10 @@ lemnos_status interp_value_alloc(interp_ctx *cx, interp_value *v) {
     b->bytes = (size_t)bytes;
     b->owned = true;
   }
-  cx->live_bytes += (int64_t)b->bytes;
-  if (cx->live_bytes > cx->peak_bytes) cx->peak_bytes = cx->live_bytes;
-  if (cx->cached_bytes && cx->live_bytes + cx->cached_bytes > cx->peak_bytes)
-    cache_trim(cx, cx->peak_bytes - cx->live_bytes);
+  cx->shared->live_bytes += (int64_t)b->bytes;
+  if (cx->shared->live_bytes > cx->shared->peak_bytes) cx->shared->peak_bytes = cx->shared->live_bytes;
+  if (cx->shared->cached_bytes && cx->shared->live_bytes + cx->shared->cached_bytes > cx->shared->peak_bytes)
+    cache_trim(cx, cx->shared->peak_bytes - cx->shared->live_bytes);
   v->buf = b;
   v->a.data = b->data;
   return LEMNOS_SUCCESS;
@@ -367,7 +367,7 @@ static lemnos_status hand_out(interp_ctx *cx, interp_value *v, interp_array *out
   }
   if (v->buf->owned && v->buf->refs == 1) {
     out->data = v->buf->data;
-    cx->live_bytes -= (int64_t)v->buf->bytes;
+    cx->shared->live_bytes -= (int64_t)v->buf->bytes;
     drop_header(cx, v->buf);
     v->buf = NULL;
     return LEMNOS_SUCCESS;
@@ -378,12 +378,13 @@ static lemnos_status hand_out(interp_ctx *cx, interp_value *v, interp_array *out
   return LEMNOS_SUCCESS;
 }
 
-static void ctx_deinit(interp_ctx *cx) {
-  scratch_reset(cx, NULL);
+static void shared_deinit(interp_ctx *cx) {
+  for (int k = 0; k < cx->shared->probes.len; k++) interp_value_release(cx, &cx->shared->probes.data[k].value);
+  vec_deinit(&cx->shared->probes);
   cache_trim(cx, -1);
-  while (cx->spare) {
-    interp_buffer *b = cx->spare;
-    cx->spare = b->next;
+  while (cx->shared->spare) {
+    interp_buffer *b = cx->shared->spare;
+    cx->shared->spare = b->next;
     free(b);
   }
 }
@@ -404,21 +405,11 @@ static lemnos_status hand_out_all(interp_ctx *cx, int n, interp_value *values, i
   return s;
 }
 
-lemnos_status interp_run(const interp_program *p, const interp_run_options *options, int n_args,
-                         const interp_array *args, int n_results, interp_array *results) {
-  static const interp_run_options defaults = {0};
-  if (!options) options = &defaults;
-  const interp_code *entry = p->entry;
-  if (n_args != entry->n_params || n_results != entry->n_results)
-    return lemnos_status_make(LEMNOS_INVALID_ARGUMENT,
-                              "the program takes %d arguments and gives %d results, found %d and %d", entry->n_params,
-                              entry->n_results, n_args, n_results);
-  for (int k = 0; k < n_args; k++) LEMNOS_TRY(check_arg(&entry->param_types[k], k, &args[k]));
-  interp_ctx cx = {.options = options, .pool = options->pool};
-  cx.n_threads = cx.pool ? thread_pool_size(cx.pool) : 1;
-  if (cx.n_threads < 2) cx.pool = NULL;
+// Borrows the arguments, runs every process, hands out the results.
+static lemnos_status run_processes(interp_ctx *cx, int32_t n_replicas, int32_t n_partitions,
+                                   const interp_code *const *codes, int n_args, const interp_array *args,
+                                   int n_results, interp_array *results) {
   interp_value *in = calloc((size_t)n_args + 1, sizeof *in), *out = calloc((size_t)n_results + 1, sizeof *out);
-  interp_frame frame = {0};
   lemnos_status status;
   if (!in || !out) {
     status = lemnos_status_make(LEMNOS_OUT_OF_MEMORY, "interpreter: no memory for a frame");
@@ -426,18 +417,86 @@ lemnos_status interp_run(const interp_program *p, const interp_run_options *opti
   }
   for (int k = 0; k < n_args; k++) {
     interp_array_set_type(&in[k].a, args[k].dtype, args[k].rank, args[k].dims);
-    if (args[k].dtype != HLO_TOKEN) LEMNOS_TRY_GOTO(interp_value_borrow(&cx, &in[k], args[k].data));
+    if (args[k].dtype != HLO_TOKEN) LEMNOS_TRY_GOTO(interp_value_borrow(cx, &in[k], args[k].data));
   }
-  LEMNOS_TRY_GOTO(interp_frame_init(&cx, &frame, entry));
-  LEMNOS_TRY_GOTO(interp_frame_run(&cx, &frame, in, out));
-  status = hand_out_all(&cx, n_results, out, results);
+  LEMNOS_TRY_GOTO(interp_grid_run(cx, n_replicas, n_partitions, codes, in, out, NULL));
+  status = hand_out_all(cx, n_results, out, results);
 done:
-  if (frame.regs) interp_frame_deinit(&cx, &frame);
-  for (int k = 0; in && k < n_args; k++) interp_value_release(&cx, &in[k]);
-  for (int k = 0; out && k < n_results; k++) interp_value_release(&cx, &out[k]);
+  for (int k = 0; in && k < n_args; k++) interp_value_release(cx, &in[k]);
+  for (int k = 0; out && k < n_results; k++) interp_value_release(cx, &out[k]);
   free(in);
   free(out);
-  if (options->peak_bytes) *options->peak_bytes = cx.peak_bytes;
-  ctx_deinit(&cx);
   return status;
+}
+
+lemnos_status interp_run_parallel(const interp_program *const *programs, int32_t n_replicas, int32_t n_partitions,
+                                  const interp_run_options *options, int n_args, const interp_array *args,
+                                  int n_results, interp_array *results) {
+  static const interp_run_options defaults = {0};
+  if (!options) options = &defaults;
+  if (n_replicas < 1 || n_partitions < 1 || n_replicas > INT32_MAX / n_partitions)
+    return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "a grid of %d x %d processes", n_replicas, n_partitions);
+  int n = n_replicas * n_partitions, at = 0, want_args = 0, want_results = 0;
+  interp_shared shared = {0};
+  for (int d = 0; d < n; d++) {
+    want_args += programs[d]->entry->n_params;
+    want_results += programs[d]->entry->n_results;
+    shared.keep_probes |= programs[d]->keeps_probes;
+  }
+  if (n_args != want_args || n_results != want_results)
+    return lemnos_status_make(LEMNOS_INVALID_ARGUMENT,
+                              "the program takes %d arguments and gives %d results, found %d and %d", want_args,
+                              want_results, n_args, n_results);
+  for (int d = 0; d < n; at += programs[d++]->entry->n_params)
+    for (int k = 0; k < programs[d]->entry->n_params; k++)
+      LEMNOS_TRY(check_arg(&programs[d]->entry->param_types[k], at + k, &args[at + k]));
+  interp_ctx cx = {.options = options, .pool = options->pool, .shared = &shared};
+  cx.n_threads = cx.pool ? thread_pool_size(cx.pool) : 1;
+  if (cx.n_threads < 2) cx.pool = NULL;
+  const interp_code **codes = heap_alloc(sizeof(void *) * (size_t)n);
+  for (int d = 0; d < n; d++) codes[d] = programs[d]->entry;
+  lemnos_status status = run_processes(&cx, n_replicas, n_partitions, codes, n_args, args, n_results, results);
+  free(codes);
+  if (options->peak_bytes) *options->peak_bytes = shared.peak_bytes;
+  shared_deinit(&cx);
+  return status;
+}
+
+bool interp_program_is_parallel(const interp_program *p) {
+  return p->meets && (p->module->n_replicas > 1 || p->module->n_partitions > 1);
+}
+
+// Every process gets the same arguments; of the results, the first one's are kept.
+static lemnos_status run_copies(const interp_program *p, const interp_run_options *options, int n_args,
+                                const interp_array *args, int n_results, interp_array *results) {
+  int64_t n = (int64_t)p->module->n_replicas * p->module->n_partitions;
+  if (n > INTERP_MAX_DEVICES)
+    return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "interpreter: a grid of %d x %d processes, limit %d",
+                              p->module->n_replicas, p->module->n_partitions, INTERP_MAX_DEVICES);
+  const interp_program **programs = heap_alloc(sizeof(void *) * (size_t)n);
+  interp_array *all_args = heap_alloc(sizeof *args * ((size_t)(n * n_args) + 1));
+  interp_array *all_results = heap_alloc(sizeof *results * ((size_t)(n * n_results) + 1));
+  for (int64_t d = 0; d < n; d++) {
+    programs[d] = p;
+    if (n_args) memcpy(all_args + d * n_args, args, sizeof *args * (size_t)n_args);
+  }
+  if (n_results) memcpy(all_results, results, sizeof *results * (size_t)n_results);
+  lemnos_status s = interp_run_parallel(programs, p->module->n_replicas, p->module->n_partitions, options,
+                                        (int)n * n_args, all_args, (int)n * n_results, all_results);
+  if (!s && n_results) memcpy(results, all_results, sizeof *results * (size_t)n_results);
+  for (int64_t k = n_results; k < n * n_results && !s; k++) heap_aligned_free(all_results[k].data);
+  free(programs);
+  free(all_args);
+  free(all_results);
+  return s;
+}
+
+lemnos_status interp_run(const interp_program *p, const interp_run_options *options, int n_args,
+                         const interp_array *args, int n_results, interp_array *results) {
+  if (n_args != p->entry->n_params || n_results != p->entry->n_results)
+    return lemnos_status_make(LEMNOS_INVALID_ARGUMENT,
+                              "the program takes %d arguments and gives %d results, found %d and %d",
+                              p->entry->n_params, p->entry->n_results, n_args, n_results);
+  if (interp_program_is_parallel(p)) return run_copies(p, options, n_args, args, n_results, results);
+  return interp_run_parallel(&p, 1, 1, options, n_args, args, n_results, results);
 }

@@ -188,9 +188,10 @@ START_TEST(refused_by_name) {
   hlo_module *m = NULL;
   interp_program *p = NULL;
   ASSERT_OK(hlo_parse(a, STRV("t.hlo"),
-                      STRV(HEAD "ENTRY main {\n t = token[] after-all()\n ROOT r = (f32[4], token[]) infeed(t)\n}\n"),
+                      STRV(HEAD "ENTRY main {\n x = f32[4] parameter(0)\n ROOT r = f32[5] custom-call(x), "
+                                "custom_call_target=\"Sharding\"\n}\n"),
                       NULL, &m));
-  ASSERT_FAILS(interp_compile(m, &p), LEMNOS_UNIMPLEMENTED, "infeed");
+  ASSERT_FAILS(interp_compile(m, &p), LEMNOS_UNIMPLEMENTED, "custom-call (%r)");
   ck_assert(p == NULL);
   arena_destroy(a);
 }
