@@ -101,7 +101,57 @@ START_TEST(dimensions) {  // classes of several dimensions, apart from each othe
 }
 END_TEST
 
+static void *with_threads(int threads, const char *text, float *a, float *b, int64_t *bytes) {
+  lemnos_context_options options = {.threads = threads};
+  lemnos_context *c;
+  lemnos_device *d;
+  lemnos_module *m;
+  lemnos_executable *e;
+  lemnos_array args[2] = {{0}}, out = {0};
+  ASSERT_OK(lemnos_context_create(&options, &c));
+  ASSERT_OK(lemnos_device_open(c, "cpu", &d));
+  ASSERT_OK(lemnos_module_load(c, "dot", text, strlen(text), NULL, &m));
+  for (int i = 0; i < 2; i++) ASSERT_OK(lemnos_module_arg(m, i, &args[i]));
+  args[0].data = a, args[1].data = b;
+  ASSERT_OK(lemnos_compile(m, d, NULL, &e));
+  ASSERT_OK(lemnos_execute_host(e, 2, args, 1, &out, NULL));
+  *bytes = lemnos_array_bytes(&out);
+  lemnos_executable_free(e);
+  lemnos_module_free(m);
+  lemnos_device_free(d);
+  lemnos_context_free(c);
+  return out.data;
+}
+
+// Sums that round: the same bits whatever the number of threads.
+START_TEST(same_bits_by_threads) {
+  static const int sizes[][3] = {{1, 700, 900}, {3, 600, 400}, {20, 500, 2300}, {300, 65, 500}, {2, 40, 2000}};
+  enum { MOST = 2300 * 500 };
+  float *a = malloc(sizeof *a * MOST), *b = malloc(sizeof *b * MOST);
+  for (int i = 0; i < MOST; i++) a[i] = (float)next_random() * 0x1p-31f - 0.5f, b[i] = (float)next_random() * 0x1p-31f - 0.5f;
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    for (int nt = 0; nt < 2; nt++) {
+      int m = sizes[i][0], n = sizes[i][1], k = sizes[i][2];
+      char r[64], text[600];
+      snprintf(r, sizeof r, "tensor<%dx%dxf32>", nt ? n : k, nt ? k : n);
+      snprintf(text, sizeof text,
+               "func.func @main(%%a: tensor<%dx%dxf32>, %%b: %s) -> tensor<%dx%dxf32> {\n%%0 = stablehlo.dot_general %%a, %%b, "
+               "contracting_dims = [1] x [%d] : (tensor<%dx%dxf32>, %s) -> tensor<%dx%dxf32>\nreturn %%0 : tensor<%dx%dxf32>\n}\n",
+               m, k, r, m, n, nt, m, k, r, m, n, m, n);
+      int64_t bytes;
+      void *one = with_threads(1, text, a, b, &bytes);
+      for (int threads = 2; threads <= 5; threads += 3) {
+        void *more = with_threads(threads, text, a, b, &bytes);
+        ck_assert_msg(!memcmp(one, more, (size_t)bytes), "%d threads differ:\n%s", threads, text);
+        free(more);
+      }
+      free(one);
+    }
+  free(a), free(b);
+}
+END_TEST
+
 int main(void) {
-  const TTest *const tests[] = {shapes, large, types, dimensions};
-  return cpu_test_main("backend_llvm_dot", tests, 4);
+  const TTest *const tests[] = {shapes, large, types, dimensions, same_bits_by_threads};
+  return cpu_test_main("backend_llvm_dot", tests, 5);
 }
