@@ -65,17 +65,23 @@ static V binary_intrinsic(llvmgen *g, const char *name, V x, V y) {
   return llvmgen_intrinsic(g, name, 1, &t, 2, args);
 }
 
-// llvm.minimum and maximum. Of f16 by comparisons: LLVM 19 loses NaNs there (and folds extensions around it away again).
-static V min_max(llvmgen *g, const char *name, kernel_type t, V x, V y) {
-  if (t.scalar != KERNEL_F16) return binary_intrinsic(g, name, x, y);
+static bool from_half(const kernel_value *v) {
+  return v->def && v->def->op == KERNEL_OP_FLOAT_CONVERT && v->def->operands[0]->type.scalar == KERNEL_F16;
+}
+
+// llvm.minimum and maximum. Of f16 by comparisons: LLVM 19 loses NaNs there; and it turns the f32 operation on extended halves
+// into the one on halves, so those too.
+static V min_max(llvmgen *g, const char *name, kernel_type t, bool by_comparison, V x, V y) {
+  if (t.scalar != KERNEL_F16 && !by_comparison) return binary_intrinsic(g, name, x, y);
   LLVMBuilderRef b = g->builder;
   bool is_max = strcmp(name, "llvm.maximum") == 0;
-  LLVMTypeRef half = LLVMTypeOf(x), bits = llvmgen_type(g, kernel_type_make(KERNEL_I16, t.lanes));
+  kernel_scalar carrier = t.scalar == KERNEL_F16 ? KERNEL_I16 : t.scalar == KERNEL_F32 ? KERNEL_I32 : KERNEL_I64;
+  LLVMTypeRef type = LLVMTypeOf(x), bits = llvmgen_type(g, kernel_type_make(carrier, t.lanes));
   V xi = LLVMBuildBitCast(b, x, bits, ""), yi = LLVMBuildBitCast(b, y, bits, "");
   V zeros = is_max ? LLVMBuildAnd(b, xi, yi, "") : LLVMBuildOr(b, xi, yi, "");  // equal values: -0 below +0
   V less = LLVMBuildFCmp(b, is_max ? LLVMRealOLT : LLVMRealOGT, x, y, "");
   V r = LLVMBuildSelect(b, less, y, x, "");
-  r = LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealOEQ, x, y, ""), LLVMBuildBitCast(b, zeros, half, ""), r, "");
+  r = LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealOEQ, x, y, ""), LLVMBuildBitCast(b, zeros, type, ""), r, "");
   return LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealUNO, x, y, ""), LLVMBuildFAdd(b, x, y, ""), r, "");
 }
 
@@ -111,11 +117,11 @@ static V reduce(llvmgen *g, const kernel_instr *i, V x) {
       case KERNEL_OP_REDUCE_ADD: x = is_float ? LLVMBuildFAdd(b, a, c, "") : LLVMBuildAdd(b, a, c, ""); break;
       case KERNEL_OP_REDUCE_MUL: x = is_float ? LLVMBuildFMul(b, a, c, "") : LLVMBuildMul(b, a, c, ""); break;
       case KERNEL_OP_REDUCE_MIN:
-        if (is_float) x = min_max(g, "llvm.minimum", kernel_type_make((kernel_scalar)t.scalar, n), a, c);
+        if (is_float) x = min_max(g, "llvm.minimum", kernel_type_make((kernel_scalar)t.scalar, n), false, a, c);
         else x = binary_intrinsic(g, i->imm.i ? "llvm.umin" : "llvm.smin", a, c);
         break;
       case KERNEL_OP_REDUCE_MAX:
-        if (is_float) x = min_max(g, "llvm.maximum", kernel_type_make((kernel_scalar)t.scalar, n), a, c);
+        if (is_float) x = min_max(g, "llvm.maximum", kernel_type_make((kernel_scalar)t.scalar, n), false, a, c);
         else x = binary_intrinsic(g, i->imm.i ? "llvm.umax" : "llvm.smax", a, c);
         break;
       case KERNEL_OP_REDUCE_AND: x = LLVMBuildAnd(b, a, c, ""); break;
@@ -257,8 +263,8 @@ static V arithmetic(llvmgen *g, const kernel_instr *i) {
     case KERNEL_OP_CEIL: return unary_intrinsic(g, "llvm.ceil", x);
     case KERNEL_OP_TRUNC: return unary_intrinsic(g, "llvm.trunc", x);
     case KERNEL_OP_ROUND_EVEN: return unary_intrinsic(g, "llvm.rint", x);  // the default rounding mode is in force
-    case KERNEL_OP_MIN: return min_max(g, "llvm.minimum", t, x, y);
-    case KERNEL_OP_MAX: return min_max(g, "llvm.maximum", t, x, y);
+    case KERNEL_OP_MIN: return min_max(g, "llvm.minimum", t, from_half(i->operands[0]) || from_half(i->operands[1]), x, y);
+    case KERNEL_OP_MAX: return min_max(g, "llvm.maximum", t, from_half(i->operands[0]) || from_half(i->operands[1]), x, y);
     case KERNEL_OP_MIN_NUM: return LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealOLT, x, y, ""), x, y, "");
     case KERNEL_OP_MAX_NUM: return LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealOLT, y, x, ""), x, y, "");
     case KERNEL_OP_SELECT: return LLVMBuildSelect(b, x, y, val(g, i->operands[2]), "");

@@ -109,7 +109,7 @@ static bool is_outside(const program *p, const lemnos_array *args, int64_t i) {
       if (p->op == HLO_OP_LGAMMA && x != 0 && fabs(x) < 1e-37) return true;
     }
     if (complex_function && p->op == HLO_OP_POWER && k == 0 && size == 0) return true;
-    if (complex_function && p->op == HLO_OP_REMAINDER && k == 1 && size < 1e-3) return true;
+    if (complex_function && p->op == HLO_OP_REMAINDER && k == 1 && size < 1) return true;
   }
   return false;
 }
