@@ -90,11 +90,9 @@ static tile choose_like(const hlo_target *t, const contraction *p) {
   tile best = {.tm = 1, .nv = 1, .vn = vn, .lx = width, .ly = 1, .lanes = 1};
   double least = cost(t, p, &best);
   int tallest = p->n % vn ? 16 : 64;  // stores lane by lane are much code
-  // Wide tiles spill where vectors are wide and shuffles cheap: one vector of columns there, two with broadcasts.
-  int most_nv = t->shuffle_is_broadcast || !can_share ? 2 : 1;
   for (int tm = 1; tm <= tallest; tm *= 2)
     for (int nv = 1; nv <= 2; nv++) {
-      if (can_share && nv <= most_nv)
+      if (can_share)
         try_tile(t, p, (tile){.tm = tm, .nv = nv, .vn = vn, .lx = width, .ly = 1, .share = true, .lanes = width}, &best, &least);
       for (int lx = 1; lx <= width && tm * nv <= 16; lx *= 2)
         try_tile(t, p, (tile){.tm = tm, .nv = nv, .vn = vn, .lx = lx, .ly = width / lx, .lanes = 1}, &best, &least);

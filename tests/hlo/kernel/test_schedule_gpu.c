@@ -313,8 +313,8 @@ START_TEST(promises) {
   ck_assert_int_eq(c.barriers, 2);
   ck_assert_int_eq(c.divisions_in_loops + c.scalar_loads_in_loops, 0);
   c = counts_of(&square, LIKE_SHUFFLE);
-  ck_assert_int_eq(c.fma, 32 * 4 * 4);
-  ck_assert_int_eq(c.shuffles, 32 * 4);
+  ck_assert_int_eq(c.fma, 16 * 8 * 4);
+  ck_assert_int_eq(c.shuffles, 16 * 4);
   ck_assert_int_eq(c.barriers + c.divisions_in_loops + c.scalar_loads_in_loops + c.broadcasts, 0);
   c = counts_of(&square, LIKE_BROADCAST);
   ck_assert_int_eq(c.fma, 16 * 8 * 4);
