@@ -4,7 +4,8 @@
 
 #define BIN(op, x, y) kernel_bin(&c->b, KERNEL_OP_##op, (x), (y))
 
-// --- the fusion around the hero -----------------------------------------------------------------------------------------------
+// --- the fusion around the hero
+// -----------------------------------------------------------------------------------------------
 
 static bool depends_on(const emit_ctx *c, const hlo_instr *i, const hlo_instr *hero) {
   if (i == hero) return true;
@@ -16,11 +17,12 @@ static bool depends_on(const emit_ctx *c, const hlo_instr *i, const hlo_instr *h
 
 static bool plain_epilogue(const emit_ctx *c, const hlo_instr *i, const hlo_instr *hero) {
   if (i == hero || !depends_on(c, i, hero)) return true;
-  if (i->op != HLO_OP_TUPLE && i->op != HLO_OP_COPY && i->op != HLO_OP_MAP && !hlo_op_has(i->op, HLO_TRAIT_E)) return false;
+  if (i->op != HLO_OP_TUPLE && i->op != HLO_OP_COPY && i->op != HLO_OP_MAP && !hlo_op_has(i->op, HLO_TRAIT_E))
+    return false;
   if (i->op != HLO_OP_TUPLE && !hlo_shape_same_dims(i->shape, hero->shape)) return false;
   for (int o = 0; o < i->n_operands; o++) {
-    if (i->op == HLO_OP_TUPLE && !(hlo_shape_is_array(i->operands[o]->shape) &&
-                                   hlo_shape_same_dims(i->operands[o]->shape, hero->shape)))
+    if (i->op == HLO_OP_TUPLE &&
+        !(hlo_shape_is_array(i->operands[o]->shape) && hlo_shape_same_dims(i->operands[o]->shape, hero->shape)))
       return false;
     if (!plain_epilogue(c, i->operands[o], hero)) return false;
   }
@@ -58,7 +60,8 @@ static bool take_fusion(emit_ctx *c, contraction *p, const hlo_instr *hero) {
   return plain_epilogue(c, p->root, hero);
 }
 
-// --- runs of dimensions ----------------------------------------------------------------------------------------------------------
+// --- runs of dimensions
+// ----------------------------------------------------------------------------------------------------------
 
 static bool run_add(contraction_run *r, const hlo_shape *s, int64_t dim) {
   if (r->n == CONTRACTION_MAX_RANK) return false;
@@ -104,7 +107,8 @@ static void sort_groups(emit_group *g, int n) {
     }
 }
 
-// --- in which direction memory runs -------------------------------------------------------------------------------------------
+// --- in which direction memory runs
+// -------------------------------------------------------------------------------------------
 
 static int minor_dim(const emit_ctx *c, const hlo_instr *i) {
   const hlo_shape *s = i->shape;
@@ -115,7 +119,8 @@ static int minor_dim(const emit_ctx *c, const hlo_instr *i) {
     for (int d = 0; d < p.n; d++)
       if (p.data[d] == m) return d;
   }
-  if (!leaf && i->n_operands == 1 && (hlo_op_has(i->op, HLO_TRAIT_E) || i->op == HLO_OP_COPY)) return minor_dim(c, i->operands[0]);
+  if (!leaf && i->n_operands == 1 && (hlo_op_has(i->op, HLO_TRAIT_E) || i->op == HLO_OP_COPY))
+    return minor_dim(c, i->operands[0]);
   for (int n = 0; n < s->rank; n++) {
     int d = s->layout ? s->layout[n] : s->rank - 1 - n;
     if (s->dims[d] > 1) return d;
@@ -163,7 +168,8 @@ static bool finish(emit_ctx *c, contraction *p) {
   return true;
 }
 
-// --- dot -------------------------------------------------------------------------------------------------------------------------
+// --- dot
+// -------------------------------------------------------------------------------------------------------------------------
 
 static bool fill_array(contraction_side *s, const hlo_instr *operand, hlo_i64s batch, hlo_i64s k) {
   s->kind = CONTRACTION_ARRAY;
@@ -181,13 +187,15 @@ bool contraction_of_dot(emit_ctx *c, contraction *p) {
   if (!hero || !take_fusion(c, p, hero)) return false;
   const hlo_dot_dnums *n = &HLO_ATTRS(hero, dot_general)->dnums;
   const hlo_shape *l = hero->operands[0]->shape, *r = hero->operands[1]->shape;
-  if (l->rank > CONTRACTION_MAX_RANK || r->rank > CONTRACTION_MAX_RANK || hero->shape->rank > CONTRACTION_MAX_RANK) return false;
+  if (l->rank > CONTRACTION_MAX_RANK || r->rank > CONTRACTION_MAX_RANK || hero->shape->rank > CONTRACTION_MAX_RANK)
+    return false;
   if (!fill_array(&p->rows, hero->operands[0], n->lhs_batch, n->lhs_contracting) ||
       !fill_array(&p->cols, hero->operands[1], n->rhs_batch, n->rhs_contracting))
     return false;
   hlo_i64s lk = n->lhs_contracting, rk = n->rhs_contracting;
   for (int d = 0; d < lk.n; d++) {
-    bool joins = d > 0 && lk.data[d] == lk.data[d - 1] + 1 && rk.data[d] == rk.data[d - 1] + 1 && !l->layout && !r->layout;
+    bool joins =
+        d > 0 && lk.data[d] == lk.data[d - 1] + 1 && rk.data[d] == rk.data[d - 1] + 1 && !l->layout && !r->layout;
     if (!joins) {
       if (p->n_k == CONTRACTION_MAX_K) return false;
       p->rows.k_dim[p->n_k] = (int)lk.data[d], p->cols.k_dim[p->n_k] = (int)rk.data[d];
@@ -204,10 +212,11 @@ bool contraction_of_dot(emit_ctx *c, contraction *p) {
   return finish(c, p);
 }
 
-// --- convolution -----------------------------------------------------------------------------------------------------------------
+// --- convolution
+// -----------------------------------------------------------------------------------------------------------------
 
-// Rows: output positions of the image; columns: output features of a feature group, which is the batch. Loops: the window's
-// dimensions, then the input features of the group.
+// Rows: output positions of the image; columns: output features of a feature group, which is the batch. Loops: the
+// window's dimensions, then the input features of the group.
 bool contraction_of_conv(emit_ctx *c, contraction *p) {
   *p = (contraction){0};
   const hlo_instr *hero = find_hero(c, HLO_OP_CONVOLUTION);
@@ -216,7 +225,8 @@ bool contraction_of_conv(emit_ctx *c, contraction *p) {
   const hlo_conv_dnums *n = &attrs->dnums;
   const hlo_shape *image = hero->operands[0]->shape, *kernel = hero->operands[1]->shape, *out = hero->shape;
   int64_t groups = attrs->feature_group_count;
-  if (attrs->batch_group_count > 1 || out->rank > CONTRACTION_MAX_RANK || n->kernel_spatial.n + 1 > CONTRACTION_MAX_K) return false;
+  if (attrs->batch_group_count > 1 || out->rank > CONTRACTION_MAX_RANK || n->kernel_spatial.n + 1 > CONTRACTION_MAX_K)
+    return false;
   if (hlo_shape_elements(image) == 0) return false;
   p->rows.kind = CONTRACTION_IMAGE, p->rows.operand = hero->operands[0];
   p->cols.kind = CONTRACTION_KERNEL, p->cols.operand = hero->operands[1];
@@ -238,7 +248,8 @@ bool contraction_of_conv(emit_ctx *c, contraction *p) {
   return finish(c, p);
 }
 
-// --- reading ------------------------------------------------------------------------------------------------------------------------
+// --- reading
+// ------------------------------------------------------------------------------------------------------------------------
 
 contraction_place contraction_place_of(emit_ctx *c, const contraction *p, const contraction_side *s, emit_coord batch,
                                        emit_coord at, int lanes) {
@@ -253,7 +264,8 @@ contraction_place contraction_place_of(emit_ctx *c, const contraction *p, const 
   bool grouped = attrs->feature_group_count > 1;
   if (s->kind == CONTRACTION_KERNEL) {
     int64_t features = p->hero->shape->dims[n->output_feature] / attrs->feature_group_count;
-    place.at[n->kernel_output_feature] = grouped ? emit_coord_add(c, emit_coord_scale(c, batch, features), at, lanes) : at;
+    place.at[n->kernel_output_feature] =
+        grouped ? emit_coord_add(c, emit_coord_scale(c, batch, features), at, lanes) : at;
     return place;
   }
   const contraction_run *run = run_has(&p->out_cols, (int)n->output_feature) ? &p->out_rows : &p->out_cols;
@@ -277,7 +289,8 @@ static bool window_leaves(const hlo_window_dim *w, int64_t size, int64_t positio
   return w->pad_low > 0 || reach > size - 1 || w->base_dilation > 1;
 }
 
-static emit_coord window_position(emit_ctx *c, const hlo_window_dim *w, int64_t size, emit_coord at, int lanes, kernel_value **ok) {
+static emit_coord window_position(emit_ctx *c, const hlo_window_dim *w, int64_t size, emit_coord at, int lanes,
+                                  kernel_value **ok) {
   bool varies = emit_coord_varies(at);
   kernel_value *v = emit_coord_value(c, at, lanes), *zero = kernel_const_like(&c->b, v, 0);
   int64_t extent = (size - 1) * w->base_dilation + 1;
@@ -293,8 +306,8 @@ static emit_coord window_position(emit_ctx *c, const hlo_window_dim *w, int64_t 
   return varies ? (emit_coord){.base = kernel_index(&c->b, 0), .vec = v, .multiple = 1} : emit_coord_of(v, 1);
 }
 
-static kernel_value *load_image(emit_ctx *c, const contraction *p, const contraction_side *s, const contraction_place *place,
-                                const emit_coord *k, int lanes, kernel_value **ok) {
+static kernel_value *load_image(emit_ctx *c, const contraction *p, const contraction_side *s,
+                                const contraction_place *place, const emit_coord *k, int lanes, kernel_value **ok) {
   const hlo_attrs_convolution *attrs = HLO_ATTRS(p->hero, convolution);
   const hlo_conv_dnums *n = &attrs->dnums;
   const hlo_shape *shape = s->operand->shape;
@@ -309,11 +322,13 @@ static kernel_value *load_image(emit_ctx *c, const contraction *p, const contrac
     if (window_leaves(w, shape->dims[dim], p->hero->shape->dims[n->output_spatial.data[d]]))
       at[dim] = window_position(c, w, shape->dims[dim], at[dim], lanes, ok);
   }
-  return emit_convert(c, shape->dtype, p->sum, emit_element(c, s->operand, emit_index_of(c, shape->rank, shape->dims, lanes, at))).re;
+  return emit_convert(c, shape->dtype, p->sum,
+                      emit_element(c, s->operand, emit_index_of(c, shape->rank, shape->dims, lanes, at)))
+      .re;
 }
 
-static kernel_value *load_array(emit_ctx *c, const contraction *p, const contraction_side *s, const contraction_place *place,
-                                const emit_coord *k, int lanes) {
+static kernel_value *load_array(emit_ctx *c, const contraction *p, const contraction_side *s,
+                                const contraction_place *place, const emit_coord *k, int lanes) {
   const hlo_shape *shape = s->operand->shape;
   emit_group groups[2 * CONTRACTION_MAX_RANK];
   int n = 0;
@@ -335,10 +350,11 @@ static kernel_value *load_array(emit_ctx *c, const contraction *p, const contrac
   return emit_convert(c, shape->dtype, p->sum, emit_element(c, s->operand, x)).re;
 }
 
-kernel_value *contraction_load(emit_ctx *c, const contraction *p, const contraction_side *s, const contraction_place *at,
-                               const emit_coord *k, int lanes) {
+kernel_value *contraction_load(emit_ctx *c, const contraction *p, const contraction_side *s,
+                               const contraction_place *at, const emit_coord *k, int lanes) {
   kernel_value *ok = NULL;
-  kernel_value *v = s->kind == CONTRACTION_IMAGE ? load_image(c, p, s, at, k, lanes, &ok) : load_array(c, p, s, at, k, lanes);
+  kernel_value *v =
+      s->kind == CONTRACTION_IMAGE ? load_image(c, p, s, at, k, lanes, &ok) : load_array(c, p, s, at, k, lanes);
   v = kernel_splat(&c->b, v, lanes);
   return ok ? kernel_select(&c->b, ok, v, kernel_const_like(&c->b, v, 0)) : v;
 }
@@ -357,13 +373,16 @@ emit_coord contraction_inside(emit_ctx *c, kernel_value *base, int64_t multiple,
 
 kernel_value *contraction_fma(emit_ctx *c, const contraction *p, kernel_value *x, kernel_value *y, kernel_value *acc) {
   if (hlo_dtype_is_float(p->sum)) return kernel_fma(&c->b, x, y, acc);
-  emit_value v = emit_binary(c, HLO_OP_MULTIPLY, p->sum, (emit_value){kernel_splat(&c->b, x, y->type.lanes), NULL}, (emit_value){y, NULL});
+  emit_value v = emit_binary(c, HLO_OP_MULTIPLY, p->sum, (emit_value){kernel_splat(&c->b, x, y->type.lanes), NULL},
+                             (emit_value){y, NULL});
   return emit_binary(c, HLO_OP_ADD, p->sum, (emit_value){acc, NULL}, v).re;
 }
 
-// --- storing -------------------------------------------------------------------------------------------------------------------------
+// --- storing
+// -------------------------------------------------------------------------------------------------------------------------
 
-static emit_index *out_index(emit_ctx *c, const contraction *p, emit_coord batch, emit_coord row, emit_coord col, int lanes) {
+static emit_index *out_index(emit_ctx *c, const contraction *p, emit_coord batch, emit_coord row, emit_coord col,
+                             int lanes) {
   const hlo_shape *out = p->hero->shape;
   emit_coord at[CONTRACTION_MAX_RANK];
   emit_group groups[CONTRACTION_MAX_RANK];
@@ -401,11 +420,13 @@ static void masked_store(emit_ctx *c, int leaf, emit_index *x, emit_value v, ker
   kernel_mem m = emit_buffer_mem(c, KERNEL_ARG_RESULT, leaf, s);
   c->k->params[m.index].readonly = false;
   emit_coord at = emit_index_linear(c, x, s);
-  kernel_value *index = at.vec || at.stride != 1 ? kernel_splat(&c->b, emit_coord_value(c, at, x->lanes), x->lanes) : at.base;
+  kernel_value *index =
+      at.vec || at.stride != 1 ? kernel_splat(&c->b, emit_coord_value(c, at, x->lanes), x->lanes) : at.base;
   kernel_store(&c->b, m, index, kernel_splat(&c->b, v.re, x->lanes), 1, mask);
 }
 
-static void store_at(emit_ctx *c, const contraction *p, emit_index *at, emit_index *to, kernel_value *sum, kernel_value *mask) {
+static void store_at(emit_ctx *c, const contraction *p, emit_index *at, emit_index *to, kernel_value *sum,
+                     kernel_value *mask) {
   emit_value *value = ARENA_NEW(c->a, emit_value);
   *value = emit_convert(c, p->sum, p->hero->shape->dtype, (emit_value){sum, NULL});
   ptrmap_put(c->a, &c->overrides, p->hero, value);
@@ -414,8 +435,10 @@ static void store_at(emit_ctx *c, const contraction *p, emit_index *at, emit_ind
   for (int l = 0; l < leaves; l++) results[l] = emit_leaf(c, p->root, l, at);
   to = tail_index(c, p, to);
   for (int l = 0; l < leaves; l++) {
-    if (mask) masked_store(c, l, to, results[l], mask);
-    else emit_store_result(c, l, to, results[l]);
+    if (mask)
+      masked_store(c, l, to, results[l], mask);
+    else
+      emit_store_result(c, l, to, results[l]);
   }
 }
 

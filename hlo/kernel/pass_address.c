@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Addresses in one form: index = sum of (value * constant) + constant, values of outer loops first, the constant last.
 //
-// So the part that does not change in a loop is a prefix that LICM moves out, neighbouring accesses share all but the constant,
-// and drivers fold the constant into the access. An access of n elements aligned to n becomes n * (the same sum divided by n): code
-// generators that address vectors take the factor away; one element of an array of vectors is at n * vector + component. Terms
-// are known to be multiples of n by their factor or by the bounds and step of the loop they count; if not, what is left over is
-// divided as a whole by a shift (it is a multiple, as the index is one).
-// Needs: nothing. For targets that address vectors (not CPUs). Wraps as index arithmetic does; indices are never negative.
+// So the part that does not change in a loop is a prefix that LICM moves out, neighbouring accesses share all but the
+// constant, and drivers fold the constant into the access. An access of n elements aligned to n becomes n * (the same
+// sum divided by n): code generators that address vectors take the factor away; one element of an array of vectors is
+// at n * vector + component. Terms are known to be multiples of n by their factor or by the bounds and step of the loop
+// they count; if not, what is left over is divided as a whole by a shift (it is a multiple, as the index is one).
+// Needs: nothing. For targets that address vectors (not CPUs). Wraps as index arithmetic does; indices are never
+// negative.
 #include "hlo/kernel/builder.h"
 #include "hlo/kernel/walk.h"
 
@@ -41,8 +42,10 @@ static void add_term(sum *s, kernel_value *v, int64_t factor) {
       s->terms[i].factor += factor;
       return;
     }
-  if (s->n == MAX_TERMS) s->full = true;
-  else s->terms[s->n++] = (term){v, factor};
+  if (s->n == MAX_TERMS)
+    s->full = true;
+  else
+    s->terms[s->n++] = (term){v, factor};
 }
 
 static void collect(sum *s, kernel_value *v, int64_t factor) {
@@ -81,7 +84,9 @@ static kernel_value *scaled(kernel_builder *b, kernel_value *v, int64_t factor) 
   return kernel_bin(b, KERNEL_OP_MUL, v, kernel_int(b, (kernel_scalar)v->type.scalar, factor));
 }
 
-static kernel_value *plus(kernel_builder *b, kernel_value *x, kernel_value *y) { return x ? kernel_bin(b, KERNEL_OP_ADD, x, y) : y; }
+static kernel_value *plus(kernel_builder *b, kernel_value *x, kernel_value *y) {
+  return x ? kernel_bin(b, KERNEL_OP_ADD, x, y) : y;
+}
 
 static void sort(sum *s) {
   for (int i = 1; i < s->n; i++)
@@ -117,9 +122,12 @@ static kernel_value *build(kernel_builder *b, const sum *s, kernel_scalar type, 
     const term *t = &s->terms[i];
     if (t->factor == 0) continue;
     kernel_value *x;
-    if (t->factor % n == 0) x = scaled(b, t->v, t->factor / n);
-    else if (counts_by(t->v, n)) x = scaled(b, divided(b, t->v, n), t->factor);
-    else continue;
+    if (t->factor % n == 0)
+      x = scaled(b, t->v, t->factor / n);
+    else if (counts_by(t->v, n))
+      x = scaled(b, divided(b, t->v, n), t->factor);
+    else
+      continue;
     if (!placed && depth_of(t->v) > rest_depth) whole = plus(b, whole, rest), placed = true;
     whole = plus(b, whole, x);
   }

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contractions by register tiles straight from the buffers: no shared memory, no barriers.
 //
-// An invocation owns tm rows x (nv vectors of vn columns) of sums. A workgroup of lx * ly invocations covers lx vectors of columns
-// side by side (nv times) and ly blocks of rows. On the software drivers a load costs the same for every lane whether the lanes
-// want one value or as many different ones: so the lanes of a subgroup, which own the same rows, each load other rows (four k at a
-// time) and hand the values round at constant lanes, which is a register permute ("share"). Where that does not pay (few columns,
-// GPUs, whose uniform loads are scalar ones) each invocation loads its own rows.
+// An invocation owns tm rows x (nv vectors of vn columns) of sums. A workgroup of lx * ly invocations covers lx vectors
+// of columns side by side (nv times) and ly blocks of rows. On the software drivers a load costs the same for every
+// lane whether the lanes want one value or as many different ones: so the lanes of a subgroup, which own the same rows,
+// each load other rows (four k at a time) and hand the values round at constant lanes, which is a register permute
+// ("share"). Where that does not pay (few columns, GPUs, whose uniform loads are scalar ones) each invocation loads its
+// own rows.
 //
-// Operands whose memory runs along k are loaded by vectors of four k, others by vectors along their free coordinate: transposing
-// in registers is free, as a vector's components are registers of their own. Rows and columns beyond the edge are computed from
-// clamped coordinates and not stored; a k remainder is done step by step.
+// Operands whose memory runs along k are loaded by vectors of four k, others by vectors along their free coordinate:
+// transposing in registers is free, as a vector's components are registers of their own. Rows and columns beyond the
+// edge are computed from clamped coordinates and not stored; a k remainder is done step by step.
 #include "hlo/kernel/contraction.h"
 
 #define BIN(op, x, y) kernel_bin(&c->b, KERNEL_OP_##op, (x), (y))
 
 enum {
   MAX_ACC = 256,
-  MAX_BODY = 512,  // multiply-adds of a lane in a loop: twice as many run slower, they are more code than the first cache holds
+  MAX_BODY = 512,  // multiply-adds of a lane in a loop: twice as many run slower, they are more code than the first
+                   // cache holds
 };
 
 typedef struct tile {
@@ -29,16 +31,19 @@ typedef struct body {
   emit_ctx *c;
   const contraction *p;
   tile t;
-  bool rows_by_k;                // vectors of the rows' side run along k, else along rows
+  bool rows_by_k;  // vectors of the rows' side run along k, else along rows
   int n_row_places, n_col_places;
   contraction_place row_place[64], col_place[32];
   kernel_value *acc[MAX_ACC];
   emit_coord k[CONTRACTION_MAX_K];
 } body;
 
-// --- choice of the tile --------------------------------------------------------------------------------------------------------
+// --- choice of the tile
+// --------------------------------------------------------------------------------------------------------
 
-static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static int64_t up(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
 
 static int pow2_at_least(int64_t n, int limit) {
   int p = 1;
@@ -46,8 +51,9 @@ static int pow2_at_least(int64_t n, int limit) {
   return p;
 }
 
-// Compile time of a tile in the same unit, spread over a hundred runs: a software driver takes about 0.7 ms for a multiply-add
-// and 5 ms for a memory access in a kernel, and does about 10^9 multiply-adds of a vector register a second on a thread.
+// Compile time of a tile in the same unit, spread over a hundred runs: a software driver takes about 0.7 ms for a
+// multiply-add and 5 ms for a memory access in a kernel, and does about 10^9 multiply-adds of a vector register a
+// second on a thread.
 static double compile_cost(const contraction *p, const tile *x, double row_loads, double col_loads) {
   double macs = 4.0 * x->tm * x->nv * x->vn, stores = (double)x->tm * x->nv * (p->n % x->vn ? 4 : 1);
   bool remainder = p->k[p->n_k - 1] % 4 != 0;
@@ -63,7 +69,8 @@ static double cost(const hlo_target *t, const contraction *p, const tile *x) {
   int64_t groups = p->batch * up(p->m, (int64_t)x->tm * x->ly) * up(p->n, (int64_t)x->lx * tn);
   int threads = t->threads > 0 ? t->threads : 1;
   double subgroups = (double)up(groups, threads) * x->lx * x->ly / (t->subgroup > 0 ? t->subgroup : 1);
-  double rows = up(x->tm, x->lanes), cols = (p->cols.along_k ? tn : 4 * x->nv) * (x->vn == 4 || p->cols.along_k ? 1 : 0.6);
+  double rows = up(x->tm, x->lanes),
+         cols = (p->cols.along_k ? tn : 4 * x->nv) * (x->vn == 4 || p->cols.along_k ? 1 : 0.6);
   bool row_vectors = p->rows.along_k ? p->k[p->n_k - 1] % 4 == 0 : p->m % 4 == 0 && x->tm % (4 * x->lanes) == 0;
   if (!row_vectors) rows *= 2.5;
   if (!(p->cols.along_k ? p->k[p->n_k - 1] % 4 == 0 : p->n % 4 == 0)) cols *= 2.5;
@@ -93,7 +100,8 @@ static tile choose_like(const hlo_target *t, const contraction *p) {
   for (int tm = 1; tm <= tallest; tm *= 2)
     for (int nv = 1; nv <= 2; nv++) {
       if (can_share)
-        try_tile(t, p, (tile){.tm = tm, .nv = nv, .vn = vn, .lx = width, .ly = 1, .share = true, .lanes = width}, &best, &least);
+        try_tile(t, p, (tile){.tm = tm, .nv = nv, .vn = vn, .lx = width, .ly = 1, .share = true, .lanes = width}, &best,
+                 &least);
       for (int lx = 1; lx <= width && tm * nv <= 16; lx *= 2)
         try_tile(t, p, (tile){.tm = tm, .nv = nv, .vn = vn, .lx = lx, .ly = width / lx, .lanes = 1}, &best, &least);
     }
@@ -113,13 +121,15 @@ static tile choose_gpu(const hlo_target *t, const contraction *p) {
   while (x.tm > 1 && (p->batch * up(p->m, x.tm) * up(p->n, vn) < 8192 || x.tm * vn > t->acc_max)) x.tm /= 2;
   x.lx = pow2_at_least(up(p->n, vn), width);
   x.ly = width / x.lx;
-  // Rows that differ within the subgroup are loaded into registers of their own, and an image's rows carry their positions.
+  // Rows that differ within the subgroup are loaded into registers of their own, and an image's rows carry their
+  // positions.
   int tallest = p->rows.kind == CONTRACTION_IMAGE ? 4 : x.ly > 1 ? 8 : 16;
   if (x.tm > tallest) x.tm = tallest;
   return x;
 }
 
-// --- the kernel ------------------------------------------------------------------------------------------------------------------
+// --- the kernel
+// ------------------------------------------------------------------------------------------------------------------
 
 static kernel_value *hand_round(body *s, kernel_value *v, int lane) {
   emit_ctx *c = s->c;
@@ -173,8 +183,7 @@ static void k_step(body *s, emit_coord at, int steps) {
       int vector = rows_by_k ? i : i / 4;
       kernel_value *from = rows_by_k ? rows[vector / t->lanes] : row_at[u][vector / t->lanes];
       kernel_value *a = hand_round(s, kernel_extract(&c->b, from, rows_by_k ? u : i % 4), vector % t->lanes);
-      for (int j = 0; j < t->nv; j++)
-        s->acc[i * t->nv + j] = contraction_fma(c, p, a, b[j], s->acc[i * t->nv + j]);
+      for (int j = 0; j < t->nv; j++) s->acc[i * t->nv + j] = contraction_fma(c, p, a, b[j], s->acc[i * t->nv + j]);
     }
   }
 }
@@ -189,7 +198,8 @@ static void k_inner(body *s) {
   if (bulk == 4 * unroll) {
     for (int u = 0; u < unroll; u++) k_step(s, emit_coord_const(c, 4 * u), 4);
   } else if (bulk) {
-    kernel_for f = kernel_for_begin(b, kernel_index(b, 0), kernel_index(b, bulk), kernel_index(b, 4 * unroll), n, s->acc);
+    kernel_for f =
+        kernel_for_begin(b, kernel_index(b, 0), kernel_index(b, bulk), kernel_index(b, 4 * unroll), n, s->acc);
     memcpy(s->acc, f.args, sizeof *f.args * (size_t)n);
     for (int u = 0; u < unroll; u++) k_step(s, emit_coord_offset(c, emit_coord_of(f.iv, 4), 4 * u), 4);
     kernel_for_end(b, &f, s->acc);
@@ -210,7 +220,8 @@ static void k_loops(body *s, int level) {
     k_loops(s, level + 1);
     return;
   }
-  kernel_for f = kernel_for_begin(b, kernel_index(b, 0), kernel_index(b, s->p->k[level]), kernel_index(b, 1), n, s->acc);
+  kernel_for f =
+      kernel_for_begin(b, kernel_index(b, 0), kernel_index(b, s->p->k[level]), kernel_index(b, 1), n, s->acc);
   memcpy(s->acc, f.args, sizeof *f.args * (size_t)n);
   s->k[level] = emit_coord_of(f.iv, 1);
   k_loops(s, level + 1);
@@ -218,8 +229,8 @@ static void k_loops(body *s, int level) {
   memcpy(s->acc, f.results, sizeof *f.results * (size_t)n);
 }
 
-static void make_places(body *s, emit_coord batch, kernel_value *row0, bool row_edge, kernel_value *lane, kernel_value *const *col,
-                        bool col_edge) {
+static void make_places(body *s, emit_coord batch, kernel_value *row0, bool row_edge, kernel_value *lane,
+                        kernel_value *const *col, bool col_edge) {
   emit_ctx *c = s->c;
   const contraction *p = s->p;
   const tile *t = &s->t;
@@ -237,7 +248,8 @@ static void make_places(body *s, emit_coord batch, kernel_value *row0, bool row_
       kernel_value *at = BIN(ADD, col[j / t->vn], kernel_index(&c->b, j % t->vn));
       s->col_place[j] = contraction_place_of(c, p, &p->cols, batch, contraction_inside(c, at, 1, p->n, col_edge, 1), 1);
     } else {
-      s->col_place[j] = contraction_place_of(c, p, &p->cols, batch, contraction_inside(c, col[j], t->vn, p->n, col_edge, t->vn), t->vn);
+      s->col_place[j] = contraction_place_of(c, p, &p->cols, batch,
+                                             contraction_inside(c, col[j], t->vn, p->n, col_edge, t->vn), t->vn);
     }
   }
 }
@@ -280,7 +292,8 @@ static lemnos_status emit_tiles(emit_ctx *c, const contraction *p, tile t) {
   k_loops(s, 0);
   for (int i = 0; i < t.tm; i++)
     for (int j = 0; j < t.nv; j++)
-      contraction_store(c, p, batch, BIN(ADD, row0, kernel_index(b, i)), row_edge, col[j], col_edge, t.vn, s->acc[i * t.nv + j]);
+      contraction_store(c, p, batch, BIN(ADD, row0, kernel_index(b, i)), row_edge, col[j], col_edge, t.vn,
+                        s->acc[i * t.nv + j]);
   return emit_kernel_end(c);
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions of rows on GPUs: the invocations of a subgroup, or of an aligned power-of-two part of one, share a row.
 //
-// Each takes every width-th vector of the row (neighbours read neighbouring memory), and a butterfly of shuffles combines their
-// sums, without shared memory or barriers. Reductions that share the fusion run one after another over the same row. Rows beyond
-// the last are computed again and not stored, so that all invocations take part in every shuffle.
+// Each takes every width-th vector of the row (neighbours read neighbouring memory), and a butterfly of shuffles
+// combines their sums, without shared memory or barriers. Reductions that share the fusion run one after another over
+// the same row. Rows beyond the last are computed again and not stored, so that all invocations take part in every
+// shuffle.
 #include <math.h>
 
 #include "hlo/kernel/emit.h"
@@ -12,12 +13,20 @@ enum { MAX_GROUPS = 48 };
 
 static bool op_of(const hlo_instr *hero, hlo_op *op) {
   bool swapped;
-  if (hero->n_operands != 2 || hero->called[0]->n_params != 2 || !hlo_computation_is_binary(hero->called[0], op, &swapped)) return false;
+  if (hero->n_operands != 2 || hero->called[0]->n_params != 2 ||
+      !hlo_computation_is_binary(hero->called[0], op, &swapped))
+    return false;
   switch (*op) {
-    case HLO_OP_ADD: case HLO_OP_MULTIPLY: case HLO_OP_MAXIMUM: case HLO_OP_MINIMUM: case HLO_OP_AND: case HLO_OP_OR:
+    case HLO_OP_ADD:
+    case HLO_OP_MULTIPLY:
+    case HLO_OP_MAXIMUM:
+    case HLO_OP_MINIMUM:
+    case HLO_OP_AND:
+    case HLO_OP_OR:
     case HLO_OP_XOR:
       return true;
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -84,7 +93,8 @@ static emit_value reduce_row(rows *r, const hlo_instr *hero) {
   hlo_op op = HLO_OP_ADD;
   op_of(hero, &op);
   kernel_value *acc = kernel_splat(b, identity(c, op, t), r->lanes);
-  kernel_for f = kernel_for_begin(b, r->first, kernel_index(b, r->trailing), kernel_index(b, (int64_t)r->width * r->lanes), 1, &acc);
+  kernel_for f = kernel_for_begin(b, r->first, kernel_index(b, r->trailing),
+                                  kernel_index(b, (int64_t)r->width * r->lanes), 1, &acc);
   emit_coord at = emit_coord_of(f.iv, r->lanes);
   at.stride = r->lanes > 1;
   emit_group groups[MAX_GROUPS + 1];
@@ -104,7 +114,8 @@ static emit_value reduce_row(rows *r, const hlo_instr *hero) {
   kernel_value *init = emit_element(c, hero->operands[1], &c->scalar_index).re;
   if (t != hero->operands[0]->shape->dtype) init = emit_up(c, init);
   sum = emit_binary(c, op, t, (emit_value){init, NULL}, (emit_value){sum, NULL}).re;
-  return (emit_value){t == hero->operands[0]->shape->dtype ? sum : emit_down(c, sum, hero->operands[0]->shape->dtype), NULL};
+  return (emit_value){t == hero->operands[0]->shape->dtype ? sum : emit_down(c, sum, hero->operands[0]->shape->dtype),
+                      NULL};
 }
 
 static void store_row(rows *r, const hlo_instr *const *heroes, int n, kernel_value *mine) {
@@ -143,8 +154,10 @@ static bool divide_row(rows *r, const hlo_instr *hero, emit_coord row) {
     int64_t size = 1;
     for (int e = 0; e < r->groups[g].count; e++) size *= in->dims[r->groups[g].first + e];
     emit_coord q = row;
-    if (g == 0) r->groups[g].at = row;
-    else emit_coord_divide(c, row, size, 1, &q, &r->groups[g].at);
+    if (g == 0)
+      r->groups[g].at = row;
+    else
+      emit_coord_divide(c, row, size, 1, &q, &r->groups[g].at);
     row = q;
   }
   return d == first;

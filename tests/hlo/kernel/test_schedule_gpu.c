@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// dot, convolution and reductions of rows as GPUs and software GPUs schedule them: values against plain loops over small integers (sums are exact),
-// on targets with the limits of the devices they are meant for; and what the kernels may hold: no division in a loop and no
-// barrier on software drivers, bodies and accumulators within the target's limits, whole vectors where they divide.
+// dot, convolution and reductions of rows as GPUs and software GPUs schedule them: values against plain loops over
+// small integers (sums are exact), on targets with the limits of the devices they are meant for; and what the kernels
+// may hold: no division in a loop and no barrier on software drivers, bodies and accumulators within the target's
+// limits, whole vectors where they divide.
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,8 +16,8 @@ static arena *mem;
 
 enum { GPU_SMALL, GPU_LARGE, LIKE_PLAIN, LIKE_SHUFFLE, LIKE_BROADCAST, N_TARGETS };
 
-// A GPU whose limits allow small tiles; one like AMD's (but subgroups of 8); software drivers: without subgroups, with cheap
-// shuffles and wide vectors, with broadcasts.
+// A GPU whose limits allow small tiles; one like AMD's (but subgroups of 8); software drivers: without subgroups, with
+// cheap shuffles and wide vectors, with broadcasts.
 static hlo_target target_of(int which) {
   hlo_target t = test_target_gpu("test", which >= LIKE_PLAIN);
   if (which == GPU_LARGE) t.subgroup = 8, t.subgroup_shuffle = true, t.body_max = 1024, t.uniform_load_free = true;
@@ -51,7 +52,8 @@ static void run(const kernel_lowering *l, int which, void **operands, void **res
     const kernel_launch *launch = &l->launches.data[k];
     void *params[16];
     for (int p = 0; p < launch->kernel->n_params; p++)
-      params[p] = launch->args[p].kind == KERNEL_ARG_OPERAND ? operands[launch->args[p].index] : results[launch->args[p].index];
+      params[p] =
+          launch->args[p].kind == KERNEL_ARG_OPERAND ? operands[launch->args[p].index] : results[launch->args[p].index];
     const char *error = kernel_eval_subgroup(launch->kernel, params, target_of(which).subgroup);
     ck_assert_msg(error == NULL, "target %d: %s", which, error);
   }
@@ -65,23 +67,25 @@ static float *numbers(int64_t n, int seed) {
 
 static void compare(const char *what, int which, const float *got, const float *want, int64_t n) {
   for (int64_t i = 0; i < n; i++)
-    ck_assert_msg(got[i] == want[i], "%s on target %d: element %lld is %g, expected %g", what, which, (long long)i, got[i], want[i]);
+    ck_assert_msg(got[i] == want[i], "%s on target %d: element %lld is %g, expected %g", what, which, (long long)i,
+                  got[i], want[i]);
 }
 
-// --- matrix products -----------------------------------------------------------------------------------------------------------
+// --- matrix products
+// -----------------------------------------------------------------------------------------------------------
 
 typedef struct product {
   int batch, m, n, k;
-  bool at, bt;   // lhs is [k, m], rhs is [n, k]
-  bool bias;     // max(dot + bias[n], 0)
+  bool at, bt;  // lhs is [k, m], rhs is [n, k]
+  bool bias;    // max(dot + bias[n], 0)
 } product;
 
 static const product products[] = {
-    {1, 64, 64, 32, 0, 0, 0},  {1, 64, 64, 32, 0, 1, 1},  {1, 64, 64, 32, 1, 0, 0}, {1, 64, 64, 32, 1, 1, 1},
-    {1, 33, 47, 29, 0, 0, 1},  {1, 33, 47, 29, 1, 1, 0},  {1, 1, 40, 24, 0, 0, 1},  {1, 1, 40, 24, 0, 1, 0},
-    {1, 40, 1, 24, 0, 0, 0},   {1, 40, 2, 9, 1, 0, 1},    {1, 1, 1, 77, 0, 0, 0},   {3, 20, 36, 12, 0, 0, 1},
-    {3, 20, 36, 12, 1, 1, 0},  {2, 17, 5, 3, 0, 1, 1},    {1, 64, 10, 128, 0, 0, 1}, {1, 100, 68, 16, 0, 0, 0},
-    {1, 8, 12, 1, 0, 0, 0},    {5, 3, 3, 3, 0, 0, 0},     {1, 70, 132, 20, 0, 1, 1}, {40, 64, 64, 16, 0, 0, 0},
+    {1, 64, 64, 32, 0, 0, 0}, {1, 64, 64, 32, 0, 1, 1}, {1, 64, 64, 32, 1, 0, 0},  {1, 64, 64, 32, 1, 1, 1},
+    {1, 33, 47, 29, 0, 0, 1}, {1, 33, 47, 29, 1, 1, 0}, {1, 1, 40, 24, 0, 0, 1},   {1, 1, 40, 24, 0, 1, 0},
+    {1, 40, 1, 24, 0, 0, 0},  {1, 40, 2, 9, 1, 0, 1},   {1, 1, 1, 77, 0, 0, 0},    {3, 20, 36, 12, 0, 0, 1},
+    {3, 20, 36, 12, 1, 1, 0}, {2, 17, 5, 3, 0, 1, 1},   {1, 64, 10, 128, 0, 0, 1}, {1, 100, 68, 16, 0, 0, 0},
+    {1, 8, 12, 1, 0, 0, 0},   {5, 3, 3, 3, 0, 0, 0},    {1, 70, 132, 20, 0, 1, 1}, {40, 64, 64, 16, 0, 0, 0},
 };
 
 static const char *product_text(const product *p) {
@@ -96,7 +100,8 @@ static const char *product_text(const product *p) {
   if (!p->bias) return arena_printf(mem, "HloModule t\n\nENTRY main {\n %s\n}\n", dot);
   return arena_printf(mem,
                       "HloModule t\n\nf {\n %s\n c = f32[%d] parameter(2)\n cb = %s broadcast(c), dimensions={2}\n"
-                      " s = %s add(d, cb)\n z = f32[] constant(0)\n zb = %s broadcast(z), dimensions={}\n ROOT r = %s maximum(s, zb)\n}\n\n"
+                      " s = %s add(d, cb)\n z = f32[] constant(0)\n zb = %s broadcast(z), dimensions={}\n ROOT r = %s "
+                      "maximum(s, zb)\n}\n\n"
                       "ENTRY main {\n a = %s parameter(0)\n b = %s parameter(1)\n c = f32[%d] parameter(2)\n"
                       " ROOT r = %s fusion(a, b, c), kind=kOutput, calls=f\n}\n",
                       dot, p->n, out, out, out, out, l, r, p->n, out);
@@ -109,7 +114,8 @@ static float *product_want(const product *p, const float *a, const float *b, con
       for (int j = 0; j < p->n; j++) {
         float sum = 0;
         for (int k = 0; k < p->k; k++)
-          sum += a[g * p->m * p->k + (p->at ? k * p->m + i : i * p->k + k)] * b[g * p->n * p->k + (p->bt ? j * p->k + k : k * p->n + j)];
+          sum += a[g * p->m * p->k + (p->at ? k * p->m + i : i * p->k + k)] *
+                 b[g * p->n * p->k + (p->bt ? j * p->k + k : k * p->n + j)];
         if (p->bias) sum = sum + bias[j] > 0 ? sum + bias[j] : 0;
         c[(g * p->m + i) * p->n + j] = sum;
       }
@@ -142,14 +148,16 @@ START_TEST(large_tile) {
   lower(i, GPU_LARGE, &l);
   ck_assert_int_eq(l.launches.data[0].kernel->workgroup, 256);
   ck_assert_int_eq(l.launches.data[0].kernel->grid, 32 * 256);
-  void *operands[] = {numbers(p.batch * p.m * p.k, 1), numbers(p.batch * p.n * p.k, 5)}, *results[] = {numbers(p.batch * p.m * p.n, 0)};
+  void *operands[] = {numbers(p.batch * p.m * p.k, 1), numbers(p.batch * p.n * p.k, 5)},
+       *results[] = {numbers(p.batch * p.m * p.n, 0)};
   run(&l, GPU_LARGE, operands, results);
   compare("large tile", GPU_LARGE, results[0], product_want(&p, operands[0], operands[1], NULL), p.batch * p.m * p.n);
   arena_destroy(mem);
 }
 END_TEST
 
-// --- convolutions ----------------------------------------------------------------------------------------------------------------
+// --- convolutions
+// ----------------------------------------------------------------------------------------------------------------
 
 typedef struct conv {
   int n, h, w, c, kh, kw, o, groups;
@@ -158,10 +166,12 @@ typedef struct conv {
 } conv;
 
 static const conv convs[] = {
-    {1, 8, 8, 16, 3, 3, 32, 1, 1, 1, 1, 1, 0, 0}, {2, 9, 7, 12, 3, 3, 20, 1, 1, 1, 1, 1, 0, 0}, {2, 9, 7, 12, 3, 3, 20, 1, 2, 1, 1, 1, 0, 0},
-    {1, 9, 9, 8, 3, 3, 16, 1, 1, 2, 1, 2, 0, 0},  {1, 6, 5, 8, 3, 3, 16, 1, 1, 1, 2, 1, 0, 0},   {1, 8, 8, 8, 3, 3, 16, 1, 1, 1, 1, 1, 0, 1},
-    {2, 8, 8, 1, 3, 3, 16, 1, 1, 1, 1, 1, 0, 0},  {1, 12, 12, 3, 5, 5, 8, 1, 2, 2, 1, 1, 0, 0},  {1, 8, 8, 16, 3, 3, 32, 4, 1, 1, 1, 1, 0, 0},
-    {1, 8, 8, 16, 3, 3, 16, 16, 1, 1, 1, 1, 0, 0}, {2, 6, 8, 12, 3, 3, 20, 1, 1, 1, 1, 1, 1, 0}, {1, 7, 7, 16, 1, 1, 24, 1, 1, 0, 1, 1, 1, 0},
+    {1, 8, 8, 16, 3, 3, 32, 1, 1, 1, 1, 1, 0, 0}, {2, 9, 7, 12, 3, 3, 20, 1, 1, 1, 1, 1, 0, 0},
+    {2, 9, 7, 12, 3, 3, 20, 1, 2, 1, 1, 1, 0, 0}, {1, 9, 9, 8, 3, 3, 16, 1, 1, 2, 1, 2, 0, 0},
+    {1, 6, 5, 8, 3, 3, 16, 1, 1, 1, 2, 1, 0, 0},  {1, 8, 8, 8, 3, 3, 16, 1, 1, 1, 1, 1, 0, 1},
+    {2, 8, 8, 1, 3, 3, 16, 1, 1, 1, 1, 1, 0, 0},  {1, 12, 12, 3, 5, 5, 8, 1, 2, 2, 1, 1, 0, 0},
+    {1, 8, 8, 16, 3, 3, 32, 4, 1, 1, 1, 1, 0, 0}, {1, 8, 8, 16, 3, 3, 16, 16, 1, 1, 1, 1, 0, 0},
+    {2, 6, 8, 12, 3, 3, 20, 1, 1, 1, 1, 1, 1, 0}, {1, 7, 7, 16, 1, 1, 24, 1, 1, 0, 1, 1, 1, 0},
     {4, 4, 4, 32, 1, 1, 32, 1, 1, 0, 1, 1, 0, 0},
 };
 
@@ -180,13 +190,16 @@ static float *conv_want(const conv *c, const float *x, const float *f, int oh, i
           for (int ky = 0; ky < c->kh; ky++)
             for (int kx = 0; kx < c->kw; kx++) {
               int py = y * c->stride + ky * c->window - c->pad, px = z * c->stride + kx * c->window - c->pad;
-              if (py < 0 || px < 0 || py % c->base || px % c->base || py / c->base >= c->h || px / c->base >= c->w) continue;
+              if (py < 0 || px < 0 || py % c->base || px % c->base || py / c->base >= c->h || px / c->base >= c->w)
+                continue;
               py /= c->base, px /= c->base;
               int fy = c->reversal ? c->kh - 1 - ky : ky, fx = c->reversal ? c->kw - 1 - kx : kx;
               for (int i = 0; i < ci; i++) {
                 int g = o / co * ci + i;
-                float a = c->nchw ? x[((n * c->c + g) * c->h + py) * c->w + px] : x[((n * c->h + py) * c->w + px) * c->c + g];
-                float b = c->nchw ? f[((o * ci + i) * c->kh + fy) * c->kw + fx] : f[((fy * c->kw + fx) * ci + i) * c->o + o];
+                float a =
+                    c->nchw ? x[((n * c->c + g) * c->h + py) * c->w + px] : x[((n * c->h + py) * c->w + px) * c->c + g];
+                float b =
+                    c->nchw ? f[((o * ci + i) * c->kh + fy) * c->kw + fx] : f[((fy * c->kw + fx) * ci + i) * c->o + o];
                 sum += a * b;
               }
             }
@@ -197,16 +210,19 @@ static float *conv_want(const conv *c, const float *x, const float *f, int oh, i
 
 static const char *conv_text(const conv *c, int oh, int ow) {
   int ci = c->c / c->groups;
-  const char *shapes = c->nchw ? "a = f32[%d,%d,%d,%d] parameter(0)\n b = f32[%d,%d,%d,%d] parameter(1)\n ROOT r = f32[%d,%d,%d,%d]"
-                               : "a = f32[%d,%d,%d,%d] parameter(0)\n b = f32[%d,%d,%d,%d] parameter(1)\n ROOT r = f32[%d,%d,%d,%d]";
-  const char *head = c->nchw ? arena_printf(mem, shapes, c->n, c->c, c->h, c->w, c->o, ci, c->kh, c->kw, c->n, c->o, oh, ow)
-                             : arena_printf(mem, shapes, c->n, c->h, c->w, c->c, c->kh, c->kw, ci, c->o, c->n, oh, ow, c->o);
+  const char *shapes =
+      c->nchw ? "a = f32[%d,%d,%d,%d] parameter(0)\n b = f32[%d,%d,%d,%d] parameter(1)\n ROOT r = f32[%d,%d,%d,%d]"
+              : "a = f32[%d,%d,%d,%d] parameter(0)\n b = f32[%d,%d,%d,%d] parameter(1)\n ROOT r = f32[%d,%d,%d,%d]";
+  const char *head =
+      c->nchw ? arena_printf(mem, shapes, c->n, c->c, c->h, c->w, c->o, ci, c->kh, c->kw, c->n, c->o, oh, ow)
+              : arena_printf(mem, shapes, c->n, c->h, c->w, c->c, c->kh, c->kw, ci, c->o, c->n, oh, ow, c->o);
   const char *reverse = c->reversal ? " rhs_reversal=1x1" : "";
-  return arena_printf(mem,
-                      "HloModule t\n\nENTRY main {\n %s convolution(a, b), window={size=%dx%d stride=%dx%d pad=%d_%dx%d_%d "
-                      "lhs_dilate=%dx%d rhs_dilate=%dx%d%s}, dim_labels=%s, feature_group_count=%d\n}\n",
-                      head, c->kh, c->kw, c->stride, c->stride, c->pad, c->pad, c->pad, c->pad, c->base, c->base, c->window, c->window,
-                      reverse, c->nchw ? "bf01_oi01->bf01" : "b01f_01io->b01f", c->groups);
+  return arena_printf(
+      mem,
+      "HloModule t\n\nENTRY main {\n %s convolution(a, b), window={size=%dx%d stride=%dx%d pad=%d_%dx%d_%d "
+      "lhs_dilate=%dx%d rhs_dilate=%dx%d%s}, dim_labels=%s, feature_group_count=%d\n}\n",
+      head, c->kh, c->kw, c->stride, c->stride, c->pad, c->pad, c->pad, c->pad, c->base, c->base, c->window, c->window,
+      reverse, c->nchw ? "bf01_oi01->bf01" : "b01f_01io->b01f", c->groups);
 }
 
 START_TEST(convolutions) {
@@ -227,7 +243,8 @@ START_TEST(convolutions) {
 }
 END_TEST
 
-// --- rows ----------------------------------------------------------------------------------------------------------------------
+// --- rows
+// ----------------------------------------------------------------------------------------------------------------------
 
 typedef struct row_case {
   int a, b, trailing;  // f32[a,b,trailing] -> f32[a,b]: 2 * reduce(x * x)
@@ -250,7 +267,8 @@ START_TEST(reductions) {
       "f {\n a = f32[%d,%d,%d] parameter(0)\n s = f32[%d,%d,%d] multiply(a, a)\n z = f32[] constant(%g)\n"
       " r = f32[%d,%d] reduce(s, z), dimensions={2}, to_apply=body\n ROOT d = f32[%d,%d] add(r, r)\n}\n\n"
       "ENTRY main {\n a = f32[%d,%d,%d] parameter(0)\n ROOT r = f32[%d,%d] fusion(a), kind=kInput, calls=f\n}\n",
-      r->op, r->a, r->b, r->trailing, r->a, r->b, r->trailing, r->init, r->a, r->b, r->a, r->b, r->a, r->b, r->trailing, r->a, r->b));
+      r->op, r->a, r->b, r->trailing, r->a, r->b, r->trailing, r->init, r->a, r->b, r->a, r->b, r->a, r->b, r->trailing,
+      r->a, r->b));
   float *x = numbers((int64_t)n * r->trailing, 2), *want = numbers(n, 0);
   for (int row = 0; row < n; row++) {
     float acc = r->init;
@@ -272,7 +290,8 @@ START_TEST(reductions) {
 }
 END_TEST
 
-// --- what the kernels hold -----------------------------------------------------------------------------------------------------
+// --- what the kernels hold
+// -----------------------------------------------------------------------------------------------------
 
 typedef struct counts {
   int fma, barriers, divisions_in_loops, scalar_loads_in_loops, shuffles, broadcasts, most_carried;
@@ -291,7 +310,8 @@ static void count(void *user, kernel_instr *i) {
   c->barriers += i->op == KERNEL_OP_BARRIER;
   c->shuffles += i->op == KERNEL_OP_SUBGROUP_SHUFFLE;
   c->broadcasts += i->op == KERNEL_OP_SUBGROUP_BROADCAST;
-  if (i->op == KERNEL_OP_DIV_U || i->op == KERNEL_OP_REM_U || i->op == KERNEL_OP_DIV_S || i->op == KERNEL_OP_REM_S) c->divisions_in_loops += loop;
+  if (i->op == KERNEL_OP_DIV_U || i->op == KERNEL_OP_REM_U || i->op == KERNEL_OP_DIV_S || i->op == KERNEL_OP_REM_S)
+    c->divisions_in_loops += loop;
   if (i->op == KERNEL_OP_LOAD && loop) c->scalar_loads_in_loops += i->align < 4;
   if (i->op == KERNEL_OP_FOR && i->n_results > c->most_carried) c->most_carried = i->n_results;
 }
