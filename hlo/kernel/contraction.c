@@ -7,24 +7,30 @@
 // --- the fusion around the hero
 // -----------------------------------------------------------------------------------------------
 
-static bool depends_on(const emit_ctx *c, const hlo_instr *i, const hlo_instr *hero) {
-  if (i == hero) return true;
-  if (ptrmap_get(&c->operand_leaves, i)) return false;
-  for (int o = 0; o < i->n_operands; o++)
-    if (depends_on(c, i->operands[o], hero)) return true;
-  return false;
+static bool is_plain(const hlo_instr *i, const hlo_instr *hero) {
+  if (i->op == HLO_OP_TUPLE) {
+    for (int o = 0; o < i->n_operands; o++)
+      if (!hlo_shape_is_array(i->operands[o]->shape) || !hlo_shape_same_dims(i->operands[o]->shape, hero->shape)) return false;
+    return true;
+  }
+  if (i->op != HLO_OP_COPY && i->op != HLO_OP_MAP && !hlo_op_has(i->op, HLO_TRAIT_E)) return false;
+  return hlo_shape_same_dims(i->shape, hero->shape);
 }
 
-static bool plain_epilogue(const emit_ctx *c, const hlo_instr *i, const hlo_instr *hero) {
-  if (i == hero || !depends_on(c, i, hero)) return true;
-  if (i->op != HLO_OP_TUPLE && i->op != HLO_OP_COPY && i->op != HLO_OP_MAP && !hlo_op_has(i->op, HLO_TRAIT_E))
-    return false;
-  if (i->op != HLO_OP_TUPLE && !hlo_shape_same_dims(i->shape, hero->shape)) return false;
-  for (int o = 0; o < i->n_operands; o++) {
-    if (i->op == HLO_OP_TUPLE &&
-        !(hlo_shape_is_array(i->operands[o]->shape) && hlo_shape_same_dims(i->operands[o]->shape, hero->shape)))
-      return false;
-    if (!plain_epilogue(c, i->operands[o], hero)) return false;
+// Everything between hero and root that depends on the hero is elementwise on its dimensions. One walk in order: what depends on the
+// hero is known when its users are met.
+static bool plain_epilogue(const emit_ctx *c, const hlo_instr *root, const hlo_instr *hero) {
+  if (root == hero) return true;
+  u64map after = {0};
+  ptrmap_put(c->a, &after, hero, (void *)hero);
+  for (const hlo_instr *i = hero->next; i; i = i->next) {
+    bool depends = false;
+    for (int o = 0; o < i->n_operands && !depends; o++) depends = ptrmap_get(&after, i->operands[o]) != NULL;
+    if (depends) {
+      if (!is_plain(i, hero)) return false;
+      ptrmap_put(c->a, &after, i, (void *)i);
+    }
+    if (i == root) break;
   }
   return true;
 }
