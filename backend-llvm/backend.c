@@ -20,14 +20,22 @@ struct backend_state {
   const llvm_codegen *codegen;
 };
 
-struct backend_device {
-  backend_state *state;
-  thread_pool *pool;
-};
-
 struct backend_memory {
   void *data;
   int64_t size;
+  size_t room;
+};
+
+// Large blocks given back are kept for a while, the latest last: fresh pages cost as much as writing them once.
+enum { KEPT_BLOCKS = 16, KEPT_LEAST = 1 << 20, KEPT_MOST = 512 << 20 };
+
+struct backend_device {
+  backend_state *state;
+  thread_pool *pool;
+  pthread_mutex_t lock;  // of what follows
+  backend_memory *kept[KEPT_BLOCKS];
+  int n_kept;
+  size_t kept_bytes;
 };
 
 struct backend_program {
@@ -168,37 +176,82 @@ static lemnos_status device_open(backend_state *s, int ordinal, int threads, bac
   backend_device *d = heap_alloc(sizeof *d);
   d->state = s;
   d->pool = pool;
+  pthread_mutex_init(&d->lock, NULL);
   *out = d;
   return LEMNOS_SUCCESS;
 }
 
+// Takes kept block n out of the list.
+static backend_memory *take_kept(backend_device *d, int n) {
+  backend_memory *m = d->kept[n];
+  d->n_kept--;
+  d->kept_bytes -= m->room;
+  memmove(&d->kept[n], &d->kept[n + 1], sizeof *d->kept * (size_t)(d->n_kept - n));
+  return m;
+}
+
+static void release_memory(backend_memory *m) {
+  free(m->data);
+  free(m);
+}
+
+static void release_kept(backend_device *d) {
+  pthread_mutex_lock(&d->lock);
+  while (d->n_kept) release_memory(take_kept(d, d->n_kept - 1));
+  pthread_mutex_unlock(&d->lock);
+}
+
 static void device_close(backend_device *d) {
+  release_kept(d);
+  pthread_mutex_destroy(&d->lock);
   thread_pool_destroy(d->pool);
   free(d);
 }
 
+// A kept block of that size or an eighth more, or NULL.
+static backend_memory *reuse(backend_device *d, size_t room) {
+  backend_memory *m = NULL;
+  pthread_mutex_lock(&d->lock);
+  for (int i = d->n_kept - 1; i >= 0 && !m; i--)
+    if (d->kept[i]->room >= room && d->kept[i]->room - room <= room / 8) m = take_kept(d, i);
+  pthread_mutex_unlock(&d->lock);
+  return m;
+}
+
 static lemnos_status alloc(backend_device *d, int64_t size, backend_memory **out) {
-  (void)d;
-  backend_memory *m = heap_alloc(sizeof *m);
   size_t room = ((size_t)size + 255) / 256 * 256 + 256;
-  size_t align = size >= (2 << 20) ? (size_t)2 << 20 : 256;
-  if (posix_memalign(&m->data, align, room) != 0) {
-    free(m);
-    return lemnos_status_make(LEMNOS_OUT_OF_MEMORY, "no memory for a CPU buffer of %lld bytes", (long long)size);
-  }
+  backend_memory *m = room >= KEPT_LEAST ? reuse(d, room) : NULL;
+  if (!m) {
+    size_t huge = (size_t)2 << 20, align = (size_t)size >= huge ? huge : 256;
+    m = heap_alloc(sizeof *m);
+    m->room = room;
+    if (posix_memalign(&m->data, align, room) != 0) {
+      release_kept(d);
+      if (posix_memalign(&m->data, align, room) != 0) {
+        free(m);
+        return lemnos_status_make(LEMNOS_OUT_OF_MEMORY, "no memory for a CPU buffer of %lld bytes", (long long)size);
+      }
+    }
 #ifdef MADV_HUGEPAGE
-  if (align > 256) madvise(m->data, room & ~(((size_t)2 << 20) - 1), MADV_HUGEPAGE);
+    if (align > 256) madvise(m->data, room & ~(huge - 1), MADV_HUGEPAGE);
 #endif
+  }
   m->size = size;
   *out = m;
   return LEMNOS_SUCCESS;
 }
 
 static void free_memory(backend_device *d, backend_memory *m) {
-  (void)d;
   if (!m) return;
-  free(m->data);
-  free(m);
+  if (m->room < KEPT_LEAST || m->room > KEPT_MOST) {
+    release_memory(m);
+    return;
+  }
+  pthread_mutex_lock(&d->lock);
+  while (d->n_kept == KEPT_BLOCKS || (d->n_kept && d->kept_bytes + m->room > KEPT_MOST)) release_memory(take_kept(d, 0));
+  d->kept[d->n_kept++] = m;
+  d->kept_bytes += m->room;
+  pthread_mutex_unlock(&d->lock);
 }
 
 static void *map(backend_device *d, backend_memory *m) {

@@ -62,6 +62,7 @@ lemnos_status llvmgen_cpu_kernel(LLVMContextRef context, LLVMModuleRef module, c
   LLVMBuildCondBr(g.builder, LLVMBuildICmp(g.builder, LLVMIntSLT, next, end, ""), loop, after);
   LLVMAddIncoming(item, &next, &latch, 1);
   LLVMPositionBuilderAtEnd(g.builder, after);
+  if (g.streams) LLVMBuildFence(g.builder, LLVMAtomicOrderingSequentiallyConsistent, 0, "");
   LLVMBuildRetVoid(g.builder);
   LLVMDisposeBuilder(g.builder);
   free(g.params);

@@ -23,6 +23,7 @@ typedef struct llvmgen {
   // The translator's own:
   LLVMValueRef *values;      // by kernel value id
   unsigned invariant_kind;   // metadata kind "invariant.load"
+  bool streams;              // some stores are non-temporal: a fence has to follow them
   lemnos_status status;      // first failure
 } llvmgen;
 

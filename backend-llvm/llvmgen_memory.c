@@ -4,6 +4,8 @@
 
 typedef LLVMValueRef V;
 
+enum { STREAMING_BYTES = 32 << 20 };
+
 static V base(llvmgen *g, kernel_mem m) { return m.space == KERNEL_PARAM ? g->params[m.index] : g->arrays[m.index]; }
 
 static kernel_scalar elem(llvmgen *g, kernel_mem m) {
@@ -72,6 +74,31 @@ void llvmgen_load(llvmgen *g, const kernel_instr *i) {
   g->values[r->id] = out;
 }
 
+static bool loads_from(const kernel_block *b, kernel_mem m) {
+  for (const kernel_instr *i = b->first; i; i = i->next) {
+    int class = kernel_op_table[i->op].cls;
+    if (class == KERNEL_CLASS_TILE) return true;
+    if (class == KERNEL_CLASS_MEM && i->op != KERNEL_OP_STORE && i->mem.space == m.space && i->mem.index == m.index) return true;
+    for (int c = 0; c < i->n_blocks; c++)
+      if (loads_from(i->blocks[c], m)) return true;
+  }
+  return false;
+}
+
+// Does a store pass the caches by? When a loop writes consecutive vectors to memory too large to be found there later, which
+// nothing here reads: lines need not be fetched to be overwritten.
+static bool is_streaming(llvmgen *g, const kernel_instr *i) {
+  if (i->mem.space != KERNEL_PARAM || g->target->cls != HLO_TARGET_CPU) return false;
+  const kernel_param *p = &g->k->params[i->mem.index];
+  kernel_type t = i->operands[1]->type;
+  int bytes = kernel_scalar_table[t.scalar].bytes;
+  if (p->n_elems * bytes < STREAMING_BYTES || !p->noalias || t.lanes * bytes < 16 || alignment(g, i) < (unsigned)(t.lanes * bytes)) return false;
+  const kernel_value *index = i->operands[0];
+  if (index->def || index->index != 0 || !index->block->parent || index->block->parent->op != KERNEL_OP_FOR) return false;
+  const kernel_instr *step = index->block->parent->operands[2]->def;
+  return step && step->op == KERNEL_OP_CONST && step->imm.i == t.lanes && !loads_from(g->k->body, i->mem);
+}
+
 void llvmgen_store(llvmgen *g, const kernel_instr *i) {
   LLVMTypeRef i32 = LLVMInt32TypeInContext(g->context);
   V where = address(g, i), value = g->values[i->operands[1]->id], mask = i->n_operands > 2 ? g->values[i->operands[2]->id] : NULL;
@@ -91,7 +118,14 @@ void llvmgen_store(llvmgen *g, const kernel_instr *i) {
     LLVMBuildCondBr(g->builder, mask, then, after);
     LLVMPositionBuilderAtEnd(g->builder, then);
   }
-  LLVMSetAlignment(LLVMBuildStore(g->builder, value, where), alignment(g, i));
+  V store = LLVMBuildStore(g->builder, value, where);
+  LLVMSetAlignment(store, alignment(g, i));
+  if (!mask && is_streaming(g, i)) {
+    LLVMMetadataRef one = LLVMValueAsMetadata(LLVMConstInt(i32, 1, 0));
+    LLVMSetMetadata(store, LLVMGetMDKindIDInContext(g->context, "nontemporal", 11),
+                    LLVMMetadataAsValue(g->context, LLVMMDNodeInContext2(g->context, &one, 1)));
+    g->streams = true;
+  }
   if (mask) {
     LLVMBuildBr(g->builder, after);
     LLVMPositionBuilderAtEnd(g->builder, after);
