@@ -3,8 +3,8 @@
 //
 // Labels of both operands and of the result are batch dimensions, labels of both operands only are contracted, labels
 // of one operand only are summed beforehand; dot_general then gives (batch, lhs free, rhs free), which a transpose
-// brings into the asked order. "..." stands for dimensions that get labels of their own, aligned at the end. A label
-// twice in one operand (a diagonal) is refused.
+// brings into the asked order. "..." stands for dimensions that get labels of their own, aligned at the end. Where a
+// label stands twice in one operand, the diagonal is taken first, by a unary_einsum ("aab->ab").
 #include "frontend/import_internal.h"
 
 enum { MAX_LABELS = 64, ELLIPSIS = 1000 };
@@ -43,9 +43,9 @@ static bool parse_labels(import_ctx *c, const mlir_op *op, strv text, int rank, 
       i += 2;
     } else {
       bad = !((ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z'));
-      if (find(out, ch) >= 0)
-        return import_refuse(c, op->loc, "'" STRV_FMT "': the label '%c' appears twice in one term", STRV_ARG(op->name),
-                             ch);
+      if (rank < 0 && find(out, ch) >= 0)
+        return import_fail(c, op->loc, "'" STRV_FMT "': the label '%c' stands twice in the result", STRV_ARG(op->name),
+                           ch);
       out->data[out->n++] = ch;
     }
   }
@@ -72,6 +72,38 @@ static bool tensors(import_ctx *c, const mlir_op *op, hlo_instr *const *x) {
     if (!hlo_shape_is_array(x[i]->shape) || x[i]->shape->quant)
       return import_fail(c, op->loc, "operand %d of '" STRV_FMT "' is not a tensor of numbers", i, STRV_ARG(op->name));
   return true;
+}
+
+// x without repeated labels.
+static hlo_instr *diagonal(import_ctx *c, import_scope *s, const mlir_op *op, hlo_instr *x, labels *l) {
+  labels distinct = {.n = 0};
+  int64_t dims[MAX_LABELS];
+  strbuf text = {0}, result = {0};
+  for (int i = 0; i < l->n; i++) {
+    int k = find(&distinct, l->data[i]);
+    int64_t size = x->shape->dims[i];
+    if (k < 0) {
+      k = distinct.n++;
+      distinct.data[k] = l->data[i];
+      dims[k] = size;
+      strbuf_append_char(&result, (char)(k < 26 ? 'a' + k : 'A' + k - 26));
+    } else if (dims[k] != size) {
+      import_fail(c, op->loc, "'" STRV_FMT "': one label stands for two sizes", STRV_ARG(op->name));
+      x = NULL;
+      break;
+    }
+    strbuf_append_char(&text, (char)(k < 26 ? 'a' + k : 'A' + k - 26));
+  }
+  if (x && distinct.n < l->n) {
+    hlo_attrs_einsum *attrs = hlo_attrs_create(c->arena, HLO_ATTR_LIST_einsum);
+    attrs->config = strv_from_cstr(arena_printf(c->arena, "%s->%s", text.data, result.data));
+    const hlo_shape *shape = hlo_shape_array(c->module->shapes, x->shape->dtype, distinct.n, dims);
+    x = import_emit(c, s, HLO_OP_UNARY_EINSUM, shape, 1, &x, 0, NULL, attrs, op->loc);
+    *l = distinct;
+  }
+  strbuf_deinit(&text);
+  strbuf_deinit(&result);
+  return x;
 }
 
 // Sums over the labels of x that neither of a and b (may be NULL) has.
@@ -137,6 +169,7 @@ bool import_einsum(import_ctx *c, import_scope *s, const mlir_op *op) {
       !parse_labels(c, op, rt, x[1]->shape->rank, &ellipsis, &r) || !parse_labels(c, op, ot, -1, &ellipsis, &o))
     return false;
   hlo_instr *operands[2];
+  if (!(x[0] = diagonal(c, s, op, x[0], &l)) || !(x[1] = diagonal(c, s, op, x[1], &r))) return false;
   if (!(operands[0] = sum_others(c, s, x[0], &l, &r, &o, op->loc)) ||
       !(operands[1] = sum_others(c, s, x[1], &r, &l, &o, op->loc)))
     return false;
@@ -188,6 +221,7 @@ bool import_unary_einsum(import_ctx *c, import_scope *s, const mlir_op *op) {
   if (!x || !tensors(c, op, x) || !config(c, op, &lt, &rt, &ot) ||
       !parse_labels(c, op, lt, x[0]->shape->rank, &ellipsis, &l) || !parse_labels(c, op, ot, -1, &ellipsis, &o))
     return false;
+  if (!(x[0] = diagonal(c, s, op, x[0], &l))) return false;
   hlo_instr *sum = sum_others(c, s, x[0], &l, &o, NULL, op->loc);
   return sum && to_order(c, s, op, sum, &l, &o);
 }

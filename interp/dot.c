@@ -278,10 +278,23 @@ static lemnos_status thread_blocks(interp_call *c, size_t bytes, char ***out) {
   return LEMNOS_SUCCESS;
 }
 
+// Dynamic sizes meet only here.
+static lemnos_status check_sizes(const interp_call *c, const interp_array *lhs, hlo_i64s l, const interp_array *rhs,
+                                 hlo_i64s r) {
+  for (int k = 0; k < l.n; k++)
+    if (lhs->dims[l.data[k]] != rhs->dims[r.data[k]])
+      return interp_error(c, LEMNOS_INVALID_ARGUMENT, "lhs dimension %lld has size %lld, rhs dimension %lld has %lld",
+                          (long long)l.data[k], (long long)lhs->dims[l.data[k]], (long long)r.data[k],
+                          (long long)rhs->dims[r.data[k]]);
+  return LEMNOS_SUCCESS;
+}
+
 // out[batch..., lhs rows..., rhs rows...]; a pred result is "any product nonzero".
 static lemnos_status dot(interp_call *c, const interp_array *lhs, const interp_array *rhs, interp_array *out,
                          const hlo_dot_dnums *d) {
   dot_job j = {.in = c->in, .out = out->data};
+  LEMNOS_TRY(check_sizes(c, lhs, d->lhs_batch, rhs, d->rhs_batch));
+  LEMNOS_TRY(check_sizes(c, lhs, d->lhs_contracting, rhs, d->rhs_contracting));
   dims_set terms = dims_pick(lhs, d->lhs_contracting.data, d->lhs_contracting.n);
   j.math = interp_math_for(lhs->dtype, out->dtype, rhs->dtype == lhs->dtype ? terms.total : INT64_MAX);
   LEMNOS_TRY(side_init(c, &j.lhs, lhs, j.math, d->lhs_batch, d->lhs_contracting));
@@ -323,12 +336,13 @@ static lemnos_status run_dot_general(interp_call *c) {
 // --- einsum
 // -----------------------------------------------------------------------------------------------------------------------
 
-// Letters only: "ab,bc->ac", "ab->ba". Repeated letters within one operand are refused.
+// Letters only: "ab,bc->ac", "ab->ba". Every operand is first brought down to the letters that matter, each once: the
+// diagonal is taken where a letter is repeated, and what neither the other operand nor the result has is summed.
+#define LETTERS 32
 typedef struct einsum {
-  hlo_dot_dnums dnums;
-  int n_letters;
-  int64_t permutation[64];  // of the dot's result
-  char lhs[32], rhs[32], out[32];
+  hlo_dot_dnums dnums;                                  // of the operands so reduced
+  char lhs[LETTERS], rhs[LETTERS], out[LETTERS];        // as written
+  char lhs_kept[LETTERS], rhs_kept[LETTERS];
 } einsum;
 
 static bool einsum_parse(strv s, einsum *e) {
@@ -341,7 +355,8 @@ static bool einsum_parse(strv s, einsum *e) {
       part = 1, len = 0;
     else if (ch == '-' && i + 1 < s.len && s.data[i + 1] == '>' && part < 2)
       part = 2, len = 0, i++;
-    else if (((ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z')) && len < 31 && !strchr(parts[part], ch))
+    else if (((ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z')) && len < LETTERS - 1 &&
+             (part < 2 || !strchr(parts[part], ch)))
       parts[part][len++] = ch;
     else
       return false;
@@ -349,94 +364,135 @@ static bool einsum_parse(strv s, einsum *e) {
   return part == 2;
 }
 
-static lemnos_status run_unary_einsum(interp_call *c) {
-  const einsum *e = c->in->aux;
-  const interp_array *in = interp_arg(c, 0);
-  interp_array *out = interp_result(c, 0);
-  // Sum over letters that are missing in the output, by a dot with a scalar one.
-  int64_t contracted[32];
-  hlo_dot_dnums d = {0};
+static void kept_letters(const char *have, const char *a, const char *b, char *out) {
   int n = 0;
-  for (int k = 0; e->lhs[k]; k++)
-    if (!strchr(e->out, e->lhs[k])) contracted[n++] = k;
-  interp_array ones = {.dtype = in->dtype, .rank = n};
-  int64_t total = 1, order[32];
-  for (int k = 0; k < n; k++) total *= ones.dims[k] = in->dims[contracted[k]], order[k] = k;
+  for (int k = 0; have[k]; k++)
+    if ((strchr(a, have[k]) || strchr(b, have[k])) && !memchr(out, have[k], (size_t)n)) out[n++] = have[k];
+}
+
+// The view of `in` by distinct letters, in order of first appearance: strides of repeated ones add up.
+static lemnos_status diagonal(interp_call *c, const interp_array *in, const char *have, char *letters,
+                              interp_array *out) {
+  int64_t is[INTERP_MAX_RANK], strides[INTERP_MAX_RANK] = {0}, os[INTERP_MAX_RANK];
+  *out = (interp_array){.dtype = in->dtype};
+  interp_strides(in, is);
+  for (int k = 0; have[k]; k++) {
+    const char *seen = memchr(letters, have[k], (size_t)out->rank);
+    int d = seen ? (int)(seen - letters) : out->rank++;
+    if (seen && out->dims[d] != in->dims[k])
+      return interp_error(c, LEMNOS_INVALID_ARGUMENT, "the letter '%c' stands for sizes %lld and %lld", have[k],
+                          (long long)out->dims[d], (long long)in->dims[k]);
+    letters[d] = have[k];
+    out->dims[d] = in->dims[k];
+    strides[d] += is[k];
+  }
+  if (out->rank == in->rank) return *out = *in, LEMNOS_SUCCESS;
+  size_t bytes = (size_t)interp_bytes(out);
+  out->data = interp_scratch(c->cx, bytes + 64);
+  if (!out->data) return interp_scratch_failed(c, bytes);
+  if (!bytes) return LEMNOS_SUCCESS;
+  interp_strides(out, os);
+  interp_copy p;
+  interp_copy_plan(&p, hlo_dtype_bytes(out->dtype), out->rank, out->dims, os, strides);
+  interp_copy_run(&p, out->data, in->data);
+  return LEMNOS_SUCCESS;
+}
+
+// `in` with the letters `kept` only: the others are summed, by a dot with ones.
+static lemnos_status reduce_operand(interp_call *c, const interp_array *in, const char *have, const char *kept,
+                                    interp_array *out) {
+  char letters[LETTERS] = {0};
+  interp_array x;
+  LEMNOS_TRY(diagonal(c, in, have, letters, &x));
+  int64_t contracted[LETTERS], order[LETTERS], total = 1;
+  interp_array ones = {.dtype = in->dtype};
+  *out = (interp_array){.dtype = in->dtype};
+  for (int k = 0; k < x.rank; k++) {
+    if (strchr(kept, letters[k])) {
+      out->dims[out->rank++] = x.dims[k];
+      continue;
+    }
+    order[ones.rank] = ones.rank;
+    contracted[ones.rank] = k;
+    total *= ones.dims[ones.rank++] = x.dims[k];
+  }
+  if (!ones.rank) return *out = x, LEMNOS_SUCCESS;
   int bytes = hlo_dtype_bytes(in->dtype);
-  size_t size = (size_t)(total * bytes);
-  ones.data = interp_scratch(c->cx, size + 64);
-  interp_array sum = {.dtype = out->dtype};
-  for (int k = 0; e->lhs[k]; k++)
-    if (strchr(e->out, e->lhs[k])) sum.dims[sum.rank++] = in->dims[k];
-  sum.data = interp_scratch(c->cx, (size_t)interp_bytes(out) + 64);
-  if (!ones.data || !sum.data) return interp_scratch_failed(c, size);
+  ones.data = interp_scratch(c->cx, (size_t)(total * bytes) + 64);
+  out->data = interp_scratch(c->cx, (size_t)interp_bytes(out) + 64);
+  if (!ones.data || !out->data) return interp_scratch_failed(c, (size_t)interp_bytes(in));
   char one[16] = {0};
   hlo_element_set_f64(in->dtype, one, 0, 0, 1);
   interp_fill(ones.data, one, bytes, total);
-  d.lhs_contracting = (hlo_i64s){contracted, n};
-  d.rhs_contracting = (hlo_i64s){order, n};
-  LEMNOS_TRY(dot(c, in, &ones, &sum, &d));
-  int64_t ss[INTERP_MAX_RANK], ps[INTERP_MAX_RANK], os[INTERP_MAX_RANK];
-  interp_strides(&sum, ss);
+  hlo_dot_dnums d = {.lhs_contracting = {contracted, ones.rank}, .rhs_contracting = {order, ones.rank}};
+  return dot(c, &x, &ones, out, &d);
+}
+
+// A transposition from the order of `letters` to the result's.
+static void to_result(interp_call *c, const einsum *e, const interp_array *x, const char *letters) {
+  interp_array *out = interp_result(c, 0);
+  int64_t xs[INTERP_MAX_RANK], ps[INTERP_MAX_RANK], os[INTERP_MAX_RANK];
+  if (!interp_count(out)) return;
+  interp_strides(x, xs);
   interp_strides(out, os);
-  int at = 0;
-  for (int k = 0; e->lhs[k]; k++) {
-    const char *p = strchr(e->out, e->lhs[k]);
-    if (p) ps[p - e->out] = ss[at++];
-  }
+  for (int k = 0; k < x->rank; k++) ps[strchr(e->out, letters[k]) - e->out] = xs[k];
   interp_copy p;
-  interp_copy_plan(&p, bytes, out->rank, out->dims, os, ps);
-  interp_copy_run(&p, out->data, sum.data);
+  interp_copy_plan(&p, hlo_dtype_bytes(out->dtype), out->rank, out->dims, os, ps);
+  interp_copy_run(&p, out->data, x->data);
+}
+
+static lemnos_status run_unary_einsum(interp_call *c) {
+  const einsum *e = c->in->aux;
+  interp_array x;
+  LEMNOS_TRY(reduce_operand(c, interp_arg(c, 0), e->lhs, e->lhs_kept, &x));
+  to_result(c, e, &x, e->lhs_kept);
   return LEMNOS_SUCCESS;
 }
 
 static lemnos_status run_einsum(interp_call *c) {
   const einsum *e = c->in->aux;
-  interp_array *out = interp_result(c, 0), product = {.dtype = out->dtype};
-  const interp_array *lhs = interp_arg(c, 0), *rhs = interp_arg(c, 1);
-  char letters[64] = {0};
+  interp_array product = {.dtype = interp_result(c, 0)->dtype}, lhs, rhs;
+  LEMNOS_TRY(reduce_operand(c, interp_arg(c, 0), e->lhs, e->lhs_kept, &lhs));
+  LEMNOS_TRY(reduce_operand(c, interp_arg(c, 1), e->rhs, e->rhs_kept, &rhs));
+  char letters[2 * LETTERS] = {0};
   int n = 0;
-  for (int k = 0; e->lhs[k]; k++)
-    if (strchr(e->rhs, e->lhs[k]) && strchr(e->out, e->lhs[k]))
-      letters[n] = e->lhs[k], product.dims[n++] = lhs->dims[k];
-  for (int k = 0; e->lhs[k]; k++)
-    if (!strchr(e->rhs, e->lhs[k])) letters[n] = e->lhs[k], product.dims[n++] = lhs->dims[k];
-  for (int k = 0; e->rhs[k]; k++)
-    if (!strchr(e->lhs, e->rhs[k])) letters[n] = e->rhs[k], product.dims[n++] = rhs->dims[k];
+  for (int k = 0; k < lhs.rank; k++)
+    if (strchr(e->rhs_kept, e->lhs_kept[k]) && strchr(e->out, e->lhs_kept[k]))
+      letters[n] = e->lhs_kept[k], product.dims[n++] = lhs.dims[k];
+  for (int k = 0; k < lhs.rank; k++)
+    if (!strchr(e->rhs_kept, e->lhs_kept[k])) letters[n] = e->lhs_kept[k], product.dims[n++] = lhs.dims[k];
+  for (int k = 0; k < rhs.rank; k++)
+    if (!strchr(e->lhs_kept, e->rhs_kept[k])) letters[n] = e->rhs_kept[k], product.dims[n++] = rhs.dims[k];
   product.rank = n;
   product.data = interp_scratch(c->cx, (size_t)interp_bytes(&product) + 64);
   if (!product.data) return interp_scratch_failed(c, (size_t)interp_bytes(&product));
-  LEMNOS_TRY(dot(c, lhs, rhs, &product, &e->dnums));
-  int64_t ss[INTERP_MAX_RANK], ps[INTERP_MAX_RANK], os[INTERP_MAX_RANK];
-  interp_strides(&product, ss);
-  interp_strides(out, os);
-  for (int k = 0; k < n; k++) ps[strchr(e->out, letters[k]) - e->out] = ss[k];
-  interp_copy p;
-  interp_copy_plan(&p, hlo_dtype_bytes(out->dtype), out->rank, out->dims, os, ps);
-  if (interp_count(out)) interp_copy_run(&p, out->data, product.data);
+  LEMNOS_TRY(dot(c, &lhs, &rhs, &product, &e->dnums));
+  to_result(c, e, &product, letters);
   return LEMNOS_SUCCESS;
 }
 
 static lemnos_status compile_einsum(interp_compiler *c, interp_insn *in) {
   einsum *e = ARENA_NEW(c->a, einsum);
   in->aux = e;
-  if (!einsum_parse(HLO_ATTRS(in->src, einsum)->config, e)) return interp_refuse(in->src, "this einsum equation");
-  if (in->n_args == 1) return in->fn = run_unary_einsum, LEMNOS_SUCCESS;
-  int64_t lb[32], rb[32], lc[32], rc[32];
+  bool two = in->n_args == 2;
+  bool ok = einsum_parse(HLO_ATTRS(in->src, einsum)->config, e) && (int)strlen(e->lhs) == in->arg_types[0].rank &&
+            (int)strlen(e->out) == in->result_types[0].rank &&
+            (int)strlen(e->rhs) == (two ? in->arg_types[1].rank : 0);
+  for (int k = 0; ok && e->out[k]; k++) ok = strchr(e->lhs, e->out[k]) || strchr(e->rhs, e->out[k]);
+  if (!ok) return interp_refuse(in->src, "this einsum equation");
+  kept_letters(e->lhs, e->rhs, e->out, e->lhs_kept);
+  kept_letters(e->rhs, e->lhs, e->out, e->rhs_kept);
+  if (!two) return in->fn = run_unary_einsum, LEMNOS_SUCCESS;
+  int64_t lb[LETTERS], rb[LETTERS], lc[LETTERS], rc[LETTERS];
   int nb = 0, nc = 0;
-  for (int k = 0; e->lhs[k]; k++) {
-    const char *r = strchr(e->rhs, e->lhs[k]);
-    bool kept = strchr(e->out, e->lhs[k]) != NULL;
-    if (!r && !kept) return interp_refuse(in->src, "an einsum letter in one operand only");
+  for (int k = 0; e->lhs_kept[k]; k++) {
+    const char *r = strchr(e->rhs_kept, e->lhs_kept[k]);
     if (!r) continue;
-    if (kept)
-      lb[nb] = k, rb[nb++] = r - e->rhs;
+    if (strchr(e->out, e->lhs_kept[k]))
+      lb[nb] = k, rb[nb++] = r - e->rhs_kept;
     else
-      lc[nc] = k, rc[nc++] = r - e->rhs;
+      lc[nc] = k, rc[nc++] = r - e->rhs_kept;
   }
-  for (int k = 0; e->rhs[k]; k++)
-    if (!strchr(e->lhs, e->rhs[k]) && !strchr(e->out, e->rhs[k]))
-      return interp_refuse(in->src, "an einsum letter in one operand only");
   e->dnums = (hlo_dot_dnums){.lhs_batch = hlo_i64s_copy(c->a, lb, nb),
                              .rhs_batch = hlo_i64s_copy(c->a, rb, nb),
                              .lhs_contracting = hlo_i64s_copy(c->a, lc, nc),
@@ -500,8 +556,7 @@ lemnos_status interp_compile_dot(interp_compiler *c, interp_insn *in) {
       const hlo_attrs_ragged_dot *a = HLO_ATTRS(in->src, ragged_dot);
       bool simple = !a->dnums.lhs_batch.n && a->lhs_ragged_dimensions.data[0] == 0 && a->rhs_group_dimensions.n == 1 &&
                     !hlo_i64s_contains(a->dnums.lhs_contracting, 0);
-      if (in->flags & INTERP_DYNAMIC) return interp_refuse(in->src, "dynamic shapes");
-      in->fn = simple ? run_ragged_dot : interp_run_ragged_dot;
+      in->fn = simple && !(in->flags & INTERP_DYNAMIC) ? run_ragged_dot : interp_run_ragged_dot;
       return LEMNOS_SUCCESS;
     }
     default:

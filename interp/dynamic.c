@@ -60,6 +60,32 @@ static void infer_dot(const interp_call *c, interp_array *out) {
       out->dims[out->rank++] = r->dims[k];
 }
 
+static void infer_ragged_dot(const interp_call *c, interp_array *out) {
+  const hlo_attrs_ragged_dot *at = HLO_ATTRS(c->in->src, ragged_dot);
+  const hlo_dot_dnums *d = &at->dnums;
+  const interp_array *l = interp_arg(c, 0), *r = interp_arg(c, 1), *sizes = interp_arg(c, 2);
+  out->rank = 0;
+  if (hlo_i64s_contains(d->lhs_contracting, at->lhs_ragged_dimensions.data[0]))
+    out->dims[out->rank++] = sizes->dims[sizes->rank - 1];
+  for (int k = 0; k < d->lhs_batch.n; k++) out->dims[out->rank++] = l->dims[d->lhs_batch.data[k]];
+  for (int k = 0; k < l->rank; k++)
+    if (!hlo_i64s_contains(d->lhs_batch, k) && !hlo_i64s_contains(d->lhs_contracting, k))
+      out->dims[out->rank++] = l->dims[k];
+  for (int k = 0; k < r->rank; k++)
+    if (!hlo_i64s_contains(d->rhs_batch, k) && !hlo_i64s_contains(d->rhs_contracting, k) &&
+        !hlo_i64s_contains(at->rhs_group_dimensions, k))
+      out->dims[out->rank++] = r->dims[k];
+}
+
+static void infer_fft(const interp_call *c, interp_array *out) {
+  const hlo_attrs_fft *a = HLO_ATTRS(c->in->src, fft);
+  const interp_array *in = interp_arg(c, 0);
+  int64_t last = a->fft_length.data[a->fft_length.n - 1];
+  set_dims(out, in->rank, in->dims);
+  if (a->fft_type == HLO_FFT_TYPE_RFFT) out->dims[in->rank - 1] = last / 2 + 1;
+  if (a->fft_type == HLO_FFT_TYPE_IRFFT) out->dims[in->rank - 1] = last;
+}
+
 static void infer_gather(const interp_call *c, const hlo_gather_dnums *d, const int64_t *sizes, interp_array *out) {
   const interp_array *in = interp_arg(c, 0), *index = interp_arg(c, 1);
   int64_t batch[INTERP_MAX_RANK], offset[INTERP_MAX_RANK];
@@ -185,6 +211,14 @@ static lemnos_status infer_op(interp_call *c, int k, interp_array *out) {
       return LEMNOS_SUCCESS;
     case HLO_OP_DOT_GENERAL:
       return infer_dot(c, out), LEMNOS_SUCCESS;
+    case HLO_OP_RAGGED_DOT:
+      return infer_ragged_dot(c, out), LEMNOS_SUCCESS;
+    case HLO_OP_FFT:
+      return infer_fft(c, out), LEMNOS_SUCCESS;
+    case HLO_OP_BATCH_NORM_TRAINING:
+    case HLO_OP_BATCH_NORM_GRAD:  // an array like the operand, then vectors like the scale
+      if (k > 0) a = interp_arg(c, 1);
+      return set_dims(out, a->rank, a->dims), LEMNOS_SUCCESS;
     case HLO_OP_TOP_K:
       set_dims(out, a->rank, a->dims);
       out->dims[a->rank - 1] = HLO_ATTRS(i, top_k)->k;
@@ -248,15 +282,29 @@ static lemnos_status run_get_dimension_size(interp_call *c) {
   return LEMNOS_SUCCESS;
 }
 
+// A smaller size drops elements; a larger one, up to the bound, adds zeros.
 static lemnos_status run_set_dimension_size(interp_call *c) {
   const interp_array *in = interp_arg(c, 0);
   interp_array *out = interp_result(c, 0);
   int64_t start[INTERP_MAX_RANK] = {0}, d = HLO_ATTRS(c->in->src, dimension)->dimension,
-          size = interp_index_get(interp_arg(c, 1), 0);
-  if (size < 0 || size > in->dims[d])
+          size = interp_index_get(interp_arg(c, 1), 0), bound = in->dims[d];
+  const hlo_shape *types[2] = {c->in->arg_types[0].shape, c->in->result_types[0].shape};
+  for (int k = 0; k < 2; k++)
+    if (types[k]->bounds && types[k]->bounds[d] > bound) bound = types[k]->bounds[d];
+  if (size < 0 || size > bound)
     return interp_error(c, LEMNOS_INVALID_ARGUMENT, "size %lld of dimension %lld is not within [0, %lld]",
-                        (long long)size, (long long)d, (long long)in->dims[d]);
-  interp_copy_box(c->cx, in, start, out->dims, out->data);
+                        (long long)size, (long long)d, (long long)bound);
+  if (size <= in->dims[d]) {
+    interp_copy_box(c->cx, in, start, out->dims, out->data);
+    return LEMNOS_SUCCESS;
+  }
+  int64_t os[INTERP_MAX_RANK], is[INTERP_MAX_RANK];
+  interp_strides(out, os);
+  interp_strides(in, is);
+  memset(out->data, 0, (size_t)interp_bytes(out));
+  interp_copy p;
+  interp_copy_plan(&p, hlo_dtype_bytes(in->dtype), in->rank, in->dims, os, is);
+  if (interp_count(in)) interp_copy_run(&p, out->data, in->data);
   return LEMNOS_SUCCESS;
 }
 

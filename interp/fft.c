@@ -232,6 +232,13 @@ static lemnos_status run_fft(interp_call *c) {
   if (!x) return interp_scratch_failed(c, (size_t)n_in * 16);
   interp_cvt_run(&to, n_in, in->data, x);
   int64_t n_out = interp_count(out), half = last / 2 + 1;
+  for (int d = 0; d < axes; d++) {  // sizes that were not known while compiling
+    int64_t want = a->fft_length.data[d], have = in->dims[rank - axes + d];
+    if (irfft && d == axes - 1) want = half;
+    if (have != want)
+      return interp_error(c, LEMNOS_INVALID_ARGUMENT, "dimension %d has size %lld, expected %lld by fft_length",
+                          rank - axes + d, (long long)have, (long long)want);
+  }
   double *y = x;
   if (rfft) {
     LEMNOS_TRY(along(c, x, rank, dims, rank - 1, false));
@@ -265,7 +272,6 @@ static lemnos_status run_fft(interp_call *c) {
 }
 
 lemnos_status interp_compile_fft(interp_compiler *c, interp_insn *in) {
-  if (in->flags & INTERP_DYNAMIC) return interp_refuse(in->src, "dynamic shapes");
   if (HLO_ATTRS(in->src, fft)->fft_length.n < 1) return interp_refuse(in->src, "no fft_length");
   in->fn = run_fft;
   return LEMNOS_SUCCESS;

@@ -30,6 +30,21 @@ static void from_f64(interp_array *out, const double *x) {
   if (interp_cvt_init(&v, HLO_F64, out->dtype)) interp_cvt_run(&v, interp_count(out), x, out->data);
 }
 
+// Sizes that were not known while compiling: a vector per feature, or (grad_output) an array like the operand.
+static lemnos_status check_sizes(const interp_call *c, int64_t features) {
+  const interp_array *x = interp_arg(c, 0);
+  for (int k = 1; k < c->in->n_args; k++) {
+    const interp_array *a = interp_arg(c, k);
+    bool is_output = k == 4 && c->in->src->op == HLO_OP_BATCH_NORM_GRAD;
+    bool ok = is_output ? a->rank == x->rank && !memcmp(a->dims, x->dims, sizeof *x->dims * (size_t)x->rank)
+                        : a->rank == 1 && a->dims[0] == features;
+    if (!ok)
+      return interp_error(c, LEMNOS_INVALID_ARGUMENT, "operand %d does not have the sizes of an operand with %lld features",
+                          k, (long long)features);
+  }
+  return LEMNOS_SUCCESS;
+}
+
 #define FOR_FEATURE(f, at)                 \
   for (int64_t o_ = 0; o_ < v.outer; o_++) \
     for (int64_t i_ = 0, at; i_ < v.inner && ((at = (o_ * v.features + (f)) * v.inner + i_), 1); i_++)
@@ -37,6 +52,7 @@ static void from_f64(interp_array *out, const double *x) {
 static lemnos_status run_inference(interp_call *c) {
   const hlo_attrs_batch_norm *a = HLO_ATTRS(c->in->src, batch_norm);
   view v = view_of(interp_arg(c, 0), a->feature_index);
+  LEMNOS_TRY(check_sizes(c, v.features));
   double *x[5];
   for (int k = 0; k < 5; k++)
     if (!(x[k] = to_f64(c, interp_arg(c, k)))) return interp_scratch_failed(c, 0);
@@ -51,6 +67,7 @@ static lemnos_status run_inference(interp_call *c) {
 static lemnos_status run_training(interp_call *c) {
   const hlo_attrs_batch_norm *a = HLO_ATTRS(c->in->src, batch_norm);
   view v = view_of(interp_arg(c, 0), a->feature_index);
+  LEMNOS_TRY(check_sizes(c, v.features));
   double *x[3], n = (double)(v.outer * v.inner);
   for (int k = 0; k < 3; k++)
     if (!(x[k] = to_f64(c, interp_arg(c, k)))) return interp_scratch_failed(c, 0);
@@ -75,6 +92,7 @@ static lemnos_status run_training(interp_call *c) {
 static lemnos_status run_grad(interp_call *c) {
   const hlo_attrs_batch_norm *a = HLO_ATTRS(c->in->src, batch_norm);
   view v = view_of(interp_arg(c, 0), a->feature_index);
+  LEMNOS_TRY(check_sizes(c, v.features));
   double *x[5], n = (double)(v.outer * v.inner);
   for (int k = 0; k < 5; k++)
     if (!(x[k] = to_f64(c, interp_arg(c, k)))) return interp_scratch_failed(c, 0);
@@ -100,8 +118,6 @@ static lemnos_status run_grad(interp_call *c) {
 }
 
 lemnos_status interp_compile_norm(interp_compiler *c, interp_insn *in) {
-  if (in->flags & INTERP_DYNAMIC && in->src->op != HLO_OP_BATCH_NORM_INFERENCE)
-    return interp_refuse(in->src, "dynamic shapes");
   switch (in->src->op) {
     case HLO_OP_BATCH_NORM_INFERENCE:
       in->fn = run_inference;

@@ -115,6 +115,33 @@ static lemnos_status widen(interp_call *c, const interp_array *a, interp_math m,
   return LEMNOS_SUCCESS;
 }
 
+// What dynamic sizes leave to be checked: batch and contracted sizes, groups of rhs, sizes of groups per prefix.
+static lemnos_status check_sizes(const interp_call *c, bool batch, bool contracting) {
+  const hlo_attrs_ragged_dot *at = HLO_ATTRS(c->in->src, ragged_dot);
+  const hlo_dot_dnums *d = &at->dnums;
+  const interp_array *lhs = interp_arg(c, 0), *rhs = interp_arg(c, 1), *sizes = interp_arg(c, 2);
+  int64_t dim = at->lhs_ragged_dimensions.data[0];
+  bool ok = true;
+  int used = 0, n_prefix = sizes->rank - 1;
+  for (int k = 0; k < d->lhs_batch.n; k++) {
+    ok = ok && lhs->dims[d->lhs_batch.data[k]] == rhs->dims[d->rhs_batch.data[k]];
+    if (!batch && used < n_prefix) ok = ok && sizes->dims[used++] == lhs->dims[d->lhs_batch.data[k]];
+  }
+  for (int k = 0; k < lhs->rank && !batch && !contracting && k < dim; k++)
+    if (!hlo_i64s_contains(d->lhs_batch, k) && !hlo_i64s_contains(d->lhs_contracting, k) && used < n_prefix)
+      ok = ok && sizes->dims[used++] == lhs->dims[k];
+  for (int k = 0; k < d->lhs_contracting.n; k++) {
+    int64_t a = d->lhs_contracting.data[k];
+    ok = ok && lhs->dims[a] == rhs->dims[d->rhs_contracting.data[k]];
+    if (a == dim) used = n_prefix;
+    if (contracting && used < n_prefix) ok = ok && sizes->dims[used++] == lhs->dims[a];
+  }
+  if (at->rhs_group_dimensions.n)
+    ok = ok && rhs->dims[at->rhs_group_dimensions.data[0]] == sizes->dims[sizes->rank - 1];
+  return ok ? LEMNOS_SUCCESS
+            : interp_error(c, LEMNOS_INVALID_ARGUMENT, "operands whose sizes do not fit each other");
+}
+
 lemnos_status interp_run_ragged_dot(interp_call *c) {
   const hlo_attrs_ragged_dot *at = HLO_ATTRS(c->in->src, ragged_dot);
   const hlo_dot_dnums *d = &at->dnums;
@@ -124,6 +151,7 @@ lemnos_status interp_run_ragged_dot(interp_call *c) {
                                                                          prefix_sizes[INTERP_MAX_RANK];
   bool batch = hlo_i64s_contains(d->lhs_batch, dim), contracting = hlo_i64s_contains(d->lhs_contracting, dim);
   ragged r = {.ragged_outer = -1, .ragged_inner = -1, .math = interp_math_for(lhs->dtype, out->dtype, INT64_MAX)};
+  LEMNOS_TRY(check_sizes(c, batch, contracting));
   interp_strides(lhs, ls);
   interp_strides(rhs, rs);
   interp_strides(out, os);

@@ -281,6 +281,27 @@ static lemnos_status run_map(interp_call *c) {
 // --- scan
 // ---------------------------------------------------------------------------------------------------------------------
 
+// Room for outputs whose sizes the first step tells (no step: the type); later steps have to give the same.
+static lemnos_status scan_room(interp_call *c, bool first, int64_t steps, int n_out, const interp_value *slices) {
+  int64_t dim = HLO_ATTRS(c->in->src, scan)->dimension;
+  for (int k = 0; k < n_out; k++) {
+    interp_value *out = interp_result_value(c, k);
+    const interp_type *t = &c->in->result_types[k];
+    int64_t dims[INTERP_MAX_RANK];
+    for (int d = 0, at = 0; d < t->rank; d++) {
+      dims[d] = d == dim ? steps : slices ? slices[k].a.dims[at++] : t->dims[d];
+      if (dims[d] < 0) return interp_error(c, LEMNOS_UNIMPLEMENTED, "no steps, and a result of unknown size");
+      if ((t->dims[d] >= 0 && dims[d] != t->dims[d]) || (!first && dims[d] != out->a.dims[d]))
+        return interp_error(c, LEMNOS_INVALID_ARGUMENT, "dimension %d of result %d has size %lld, expected %lld", d, k,
+                            (long long)dims[d], (long long)(first ? t->dims[d] : out->a.dims[d]));
+    }
+    if (!first) continue;
+    interp_array_set_type(&out->a, t->dtype, t->rank, dims);
+    LEMNOS_TRY(interp_value_alloc(c->cx, out));
+  }
+  return LEMNOS_SUCCESS;
+}
+
 // Operands: inputs.., carries..; body(slices.., carries..) -> (output slices.., carries..); results: outputs.., final
 // carries... Slices lack the scan dimension.
 static lemnos_status run_scan(interp_call *c) {
@@ -288,6 +309,7 @@ static lemnos_status run_scan(interp_call *c) {
   const interp_code *body = c->in->subs[0];
   int n_carry = (int)a->n_carries, n_in = c->in->n_args - n_carry, n_out = c->in->n_results - n_carry;
   int64_t dim = a->dimension, steps = n_in ? interp_arg(c, 0)->dims[dim] : 0;
+  bool self_alloc = (c->in->flags & INTERP_SELF_ALLOC) != 0;
   interp_frame f = {0};
   interp_value args[2 * MAX_OPERANDS] = {0}, results[2 * MAX_OPERANDS] = {0};
   lemnos_status s = interp_frame_init(c->cx, &f, body);
@@ -300,12 +322,20 @@ static lemnos_status run_scan(interp_call *c) {
       memcpy(box, in->dims, sizeof box);
       start[dim] = step;
       box[dim] = 1;
-      const interp_type *want = &body->param_types[k];
-      interp_array_set_type(&args[k].a, in->dtype, want->rank, want->dims);
+      if (in->dims[dim] != steps) {
+        s = interp_error(c, LEMNOS_INVALID_ARGUMENT, "operands of %lld and %lld steps", (long long)steps,
+                         (long long)in->dims[dim]);
+        break;
+      }
+      args[k].a.dtype = in->dtype;
+      args[k].a.rank = 0;
+      for (int d = 0; d < in->rank; d++)
+        if (d != dim) args[k].a.dims[args[k].a.rank++] = in->dims[d];
       s = interp_value_alloc(c->cx, &args[k]);
       if (!s) interp_copy_box(c->cx, in, start, box, args[k].a.data);
     }
     if (!s) s = interp_frame_run(c->cx, &f, args, results);
+    if (!s && self_alloc) s = scan_room(c, t == 0, steps, n_out, results);
     for (int k = 0; k < n_out && !s; k++) {
       interp_array *out = interp_result(c, k);
       int64_t os[INTERP_MAX_RANK], is[INTERP_MAX_RANK], dims[INTERP_MAX_RANK], at = 1;
@@ -320,7 +350,10 @@ static lemnos_status run_scan(interp_call *c) {
     for (int k = 0; k < n_out; k++) interp_value_release(c->cx, &results[k]);
     for (int k = 0; k < n_carry && !s; k++) interp_value_move(&args[n_in + k], &results[n_out + k]);
   }
-  for (int k = 0; k < n_carry && !s; k++)
+  if (!s && self_alloc && steps == 0) s = scan_room(c, true, 0, n_out, NULL);
+  for (int k = 0; k < n_carry && !s && self_alloc; k++)
+    interp_value_share(interp_result_value(c, n_out + k), &args[n_in + k]);
+  for (int k = 0; k < n_carry && !s && !self_alloc; k++)
     memcpy(interp_result(c, n_out + k)->data, args[n_in + k].a.data, (size_t)interp_bytes(interp_result(c, n_out + k)));
   for (int k = 0; k < n_in + n_carry; k++) interp_value_release(c->cx, &args[k]);
   interp_frame_deinit(c->cx, &f);
@@ -330,7 +363,6 @@ static lemnos_status run_scan(interp_call *c) {
 static lemnos_status compile_scan(interp_compiler *c, interp_insn *in) {
   const hlo_attrs_scan *a = HLO_ATTRS(in->src, scan);
   const interp_code *body;
-  if (in->flags & INTERP_DYNAMIC) return interp_refuse(in->src, "dynamic shapes");
   if (in->n_args > MAX_OPERANDS || in->n_results > MAX_OPERANDS)
     return interp_refuse(in->src, "more than %d operands", MAX_OPERANDS);
   if (a->n_carries < 0 || a->n_carries > in->n_results || a->n_carries > in->n_args)
@@ -340,6 +372,7 @@ static lemnos_status compile_scan(interp_compiler *c, interp_insn *in) {
     if (body->param_types[k].rank != in->arg_types[k].rank - 1)
       return interp_refuse(in->src, "a body over slices with the scan dimension");
   interp_insn_set_subs(c, in, 1, &body);
+  if (in->flags & INTERP_DYNAMIC) in->flags |= INTERP_SELF_ALLOC;
   in->fn = run_scan;
   return LEMNOS_SUCCESS;
 }

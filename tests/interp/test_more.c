@@ -32,6 +32,19 @@ START_TEST(dynamic_shapes) {
                 " ROOT r = f32[3] dynamic-pad(x, z, l, h, i)"), 0, W(0, 1, 0)},
       {"slice", M("x = f32[5] constant({0, 1, 2, 3, 4})\n s = s32[1] constant({1})\n l = s32[1] constant({5})\n t = s32[1] constant({2})\n ROOT r = f32[2] real-dynamic-slice(x, s, l, t)"), 0, W(1, 3)},
       {"size", M("x = f32[2,7] iota(), iota_dimension=0\n ROOT r = s32[] get-dimension-size(x), dimensions={1}"), 0, W(7)},
+      // A size set to 1 and back to 3: what was cut off is zero.
+      {"grown", M("w = f32[3] constant({1, 2, 3})\n a = s32[] constant(1)\n b = s32[] constant(3)\n x = f32[<=3] set-dimension-size(w, a), dimensions={0}\n"
+                  " ROOT r = f32[<=3] set-dimension-size(x, b), dimensions={0}"), 0, W(1, 0, 0)},
+      {"fft", M("w = f32[2,4] constant({ {1, 2, 3, 4}, {4, 4, 4, 4} })\n" "s = s32[2] constant({0, 0})\n l = s32[2] constant({2, 4})\n t = s32[2] constant({1, 1})\n x = f32[?,4] real-dynamic-slice(w, s, l, t)\n"
+                " ROOT r = c64[?,3] fft(x), fft_type=RFFT, fft_length={4}"), 1e-6, W(10, 0, -2, 2, -2, 0, 16, 0, 0, 0, 0, 0)},
+      {"batch norm", M("w = f32[2,2] constant({ {1, 2}, {3, 6} })\n g = f32[2] constant({1, 1})\n o = f32[2] constant({0, 0})\n" "s = s32[2] constant({0, 0})\n l = s32[2] constant({2, 2})\n t = s32[2] constant({1, 1})\n x = f32[?,2] real-dynamic-slice(w, s, l, t)\n"
+                       " ROOT r = (f32[?,2], f32[2], f32[2]) batch-norm-training(x, g, o), epsilon=0, feature_index=1"), 0, W(-1, -1, 1, 1, 2, 4, 1, 4)},
+      {"ragged dot", M("w = f32[3,1] constant({ {1}, {2}, {3} })\n y = f32[2,1,1] constant({ { {10} }, { {100} } })\n n = s32[2] constant({1, 2})\n s = s32[2] constant({0, 0})\n"
+                       " l = s32[2] constant({3, 1})\n t = s32[2] constant({1, 1})\n x = f32[?,1] real-dynamic-slice(w, s, l, t)\n"
+                       " ROOT r = f32[?,1] ragged-dot(x, y, n), lhs_contracting_dims={1}, rhs_contracting_dims={1}, lhs_ragged_dims={0}, rhs_group_dims={0}"), 0, W(10, 200, 300)},
+      {"scan", "HloModule m\nbody {\n x = f32[2] parameter(0)\n c = f32[2] parameter(1)\n y = f32[2] add(x, c)\n ROOT r = (f32[2], f32[2]) tuple(y, y)\n}\nENTRY main {\n"
+               " w = f32[2,2] constant({ {1, 2}, {3, 6} })\n z = f32[2] constant({0, 10})\n" "s = s32[2] constant({0, 0})\n l = s32[2] constant({2, 2})\n t = s32[2] constant({1, 1})\n x = f32[?,2] real-dynamic-slice(w, s, l, t)\n"
+               " ROOT r = (f32[?,2], f32[2]) scan(x, z), dimension=0, num_carries=1, to_apply=body\n}\n", 0, W(1, 12, 4, 18, 4, 18)},
   };
   RUN(cases);
 }
@@ -40,6 +53,11 @@ END_TEST
 START_TEST(einsums) {
   const test_case cases[] = {
       {"trace of rows", M("x = f32[2,3] constant({ {1, 2, 3}, {4, 5, 6} })\n ROOT r = f32[3] unary-einsum(x), einsum_config=\"ab->b\""), 0, W(5, 7, 9)},
+      {"diagonal", M("x = f32[2,2,2] constant({ { {1, 2}, {3, 4} }, { {5, 6}, {7, 8} } })\n ROOT r = f32[2,2] unary-einsum(x), einsum_config=\"aba->ba\""), 0, W(1, 6, 3, 8)},
+      {"trace", M("x = s32[2,2] constant({ {1, 2}, {3, 4} })\n ROOT r = s32[] unary-einsum(x), einsum_config=\"aa->\""), 0, W(5)},
+      // y summed over c is (3, 7); the diagonal of x is (1, 4).
+      {"diagonal and a sum", M("x = f32[2,2] constant({ {1, 2}, {3, 4} })\n y = f32[2,2] constant({ {1, 2}, {3, 4} })\n ROOT r = f32[2] einsum(x, y), einsum_config=\"aa,ac->a\""), 0, W(3, 28)},
+      {"sums of each", M("x = f32[2,2] constant({ {1, 2}, {3, 4} })\n y = f32[3] constant({1, 2, 3})\n ROOT r = f32[2] einsum(x, y), einsum_config=\"ab,c->b\""), 0, W(24, 36)},
       {"transposed product", M("x = f32[2,2] constant({ {1, 2}, {3, 4} })\n y = f32[2,2] constant({ {1, 0}, {1, 1} })\n ROOT r = f32[2,2] einsum(x, y), einsum_config=\"ab,bc->ca\""), 0, W(3, 7, 2, 4)},
   };
   RUN(cases);
