@@ -182,6 +182,29 @@ static int64_t first_reduced(const hlo_instr *i) {
 }
 
 // Chunks of the split coordinate, so that there are enough items and each has enough to do.
+// Each part starts from the initial value, so that it counts once per part: harmless where it is neutral or where counting it again changes
+// nothing (minimum, maximum, and, or). The specification leaves open how often it counts; the interpreter counts it once.
+static bool init_may_repeat(const hlo_instr *reduce) {
+  hlo_op op;
+  bool swapped;
+  if (reduce->n_operands != 2 || !hlo_computation_is_binary(reduce->called[0], &op, &swapped)) return true;
+  if (op != HLO_OP_ADD && op != HLO_OP_MULTIPLY && op != HLO_OP_XOR) return true;
+  const hlo_instr *init = reduce->operands[1];
+  while (init->op == HLO_OP_RESHAPE || init->op == HLO_OP_BITCAST || init->op == HLO_OP_BROADCAST_IN_DIM) init = init->operands[0];
+  hlo_dtype t = init->shape->dtype;
+  if (!hlo_is_constant(init) || t == HLO_PRED) return t == HLO_PRED;
+  const hlo_literal *l = hlo_constant_value(init);
+  double neutral = op == HLO_OP_MULTIPLY ? 1 : 0;
+  if (hlo_dtype_is_integer(t)) return hlo_literal_get_i64(l, 0) == (int64_t)neutral;
+  return hlo_literal_get_f64(l, 0, 0) == neutral && (!hlo_dtype_is_complex(t) || hlo_literal_get_f64(l, 0, 1) == 0);
+}
+
+static bool inits_may_repeat(const split *s) {
+  for (int h = 0; h < s->n; h++)
+    if (!init_may_repeat(s->heroes[h])) return false;
+  return true;
+}
+
 static bool choose_parts(emit_ctx *c, split *s, int64_t trailing) {
   const hlo_instr *hero = s->heroes[0];
   int64_t out = hlo_shape_elements(hlo_shape_leaf(hero->shape, 0)), in = elements_in(hero);
@@ -215,7 +238,7 @@ lemnos_status schedule_reduce(emit_ctx *c) {
   bool done = false;
   if (plain && !in_place) LEMNOS_TRY(schedule_reduce_rows(c, s.heroes, s.n, &done));
   if (done) return LEMNOS_SUCCESS;
-  if (plain && ascending && !in_place && choose_parts(c, &s, trailing)) return two_launches(c, &s, trailing);
+  if (plain && ascending && !in_place && inits_may_repeat(&s) && choose_parts(c, &s, trailing)) return two_launches(c, &s, trailing);
   int lanes = emit_vector_lanes(c);
   if (trailing >= 2 * lanes) return schedule_elementwise_lanes(c, 1);
   if (trailing == 0 && c->t->cls == HLO_TARGET_CPU && lanes <= 16) return schedule_elementwise_lanes(c, 4 * lanes);
