@@ -50,6 +50,7 @@ typedef struct hlo_target {
   bool uniform_load_free;
   int32_t acc_max;         // accumulators an invocation may hold
   int32_t body_max;        // multiply-adds in a loop body (compile time)
+  int64_t max_iterations;  // loop iterations an invocation may make in all; 0: no limit (llvmpipe stops loops silently)
   int32_t elementwise_workgroup;
   float dispatch_us;
   bool builtin_math;       // native exp/log/sin.. of the driver are allowed where accurate enough

@@ -77,6 +77,42 @@ static lemnos_status check_limits(const kernel *k, const hlo_target *t) {
   return LEMNOS_SUCCESS;
 }
 
+static bool const_value(const kernel_value *v, int64_t *out) {
+  if (!v->def || v->def->op != KERNEL_OP_CONST) return false;
+  *out = v->def->imm.i;
+  return true;
+}
+
+// The most times that a for loop can run, from constants: hi - lo, or the length of a range [x, min(x + n, ...)); else hi alone.
+static int64_t trips(const kernel_instr *loop) {
+  int64_t lo, hi, step, n = 4096;
+  if (!const_value(loop->operands[2], &step) || step < 1) step = 1;
+  const kernel_value *h = loop->operands[1];
+  if (const_value(h, &hi)) {
+    n = const_value(loop->operands[0], &lo) ? hi - lo : hi;
+  } else if (h->def && h->def->op == KERNEL_OP_MIN_S) {
+    for (int o = 0; o < 2; o++) {
+      const kernel_instr *sum = h->def->operands[o]->def;
+      int64_t c;
+      if (const_value(h->def->operands[o], &c) && c < n) n = c;
+      if (sum && sum->op == KERNEL_OP_ADD && sum->operands[0] == loop->operands[0] && const_value(sum->operands[1], &c)) n = c;
+    }
+  }
+  return n <= 0 ? 0 : (n + step - 1) / step;
+}
+
+static int64_t iterations(const kernel_block *b) {
+  int64_t sum = 0;
+  for (const kernel_instr *i = b->first; i && sum < INT32_MAX; i = i->next) {
+    int64_t times = i->op == KERNEL_OP_FOR ? trips(i) : 1;
+    for (int n = 0; n < i->n_blocks && times; n++) {
+      int64_t inner = iterations(i->blocks[n]) + (i->op == KERNEL_OP_FOR);
+      sum += inner > INT32_MAX / times ? INT32_MAX : inner * times;
+    }
+  }
+  return sum;
+}
+
 lemnos_status kernel_pass_legalize(kernel *k, const hlo_target *t) {
   legalizer l = {.k = k, .t = t};
   legalize_pred_memory(&l);
@@ -86,5 +122,8 @@ lemnos_status kernel_pass_legalize(kernel *k, const hlo_target *t) {
   if (!missing.what && k->index == KERNEL_I64 && !t->i64) missing.what = "64-bit indices, which the device lacks";
   if (missing.what) return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "it needs %s", missing.what);
   LEMNOS_TRY(legalize_narrow(&l));
+  if (t->max_iterations && iterations(k->body) > t->max_iterations)
+    return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "an invocation would loop %lld times, the driver stops at %lld",
+                              (long long)iterations(k->body), (long long)t->max_iterations);
   return check_limits(k, t);
 }
