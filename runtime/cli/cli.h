@@ -137,6 +137,8 @@ typedef struct npz {
   VEC(npz_entry) entries;
 } npz;
 LEMNOS_NODISCARD lemnos_status npz_open(const char *path, npz *out);
+// The same from memory (as heap_try_alloc_aligned gives it), which is taken over, on failure too.
+LEMNOS_NODISCARD lemnos_status npz_open_bytes(const char *path, char *bytes, size_t size, npz *out);
 void npz_close(npz *z);
 const npz_entry *npz_find(const npz *z, strv name);
 LEMNOS_NODISCARD lemnos_status npz_read(const npz *z, const npz_entry *e, hlo_dtype want, interp_array *out);

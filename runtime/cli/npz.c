@@ -132,11 +132,15 @@ static lemnos_status read_record(npz *z, strv f, uint64_t *at) {
 }
 
 lemnos_status npz_open(const char *path, npz *out) {
-  npz z = {.path = path};
+  char *bytes;
   size_t size;
-  LEMNOS_TRY(io_read_file(path, &z.bytes, &size));
-  z.arena = arena_create();
-  strv f = {z.bytes, size};
+  LEMNOS_TRY(io_read_file(path, &bytes, &size));
+  return npz_open_bytes(path, bytes, size, out);
+}
+
+lemnos_status npz_open_bytes(const char *path, char *bytes, size_t size, npz *out) {
+  npz z = {.path = path, .bytes = bytes, .arena = arena_create()};
+  strv f = {bytes, size};
   uint64_t at = 0, n = 0;
   lemnos_status status = find_directory(path, f, &at, &n);
   for (uint64_t i = 0; !status && i < n; i++) status = read_record(&z, f, &at);

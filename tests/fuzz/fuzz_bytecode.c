@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// MLIR bytecode (portable artifacts): read, printed, imported and verified.
+#include "tests/fuzz/fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  char *copy = fuzz_copy(data, size);
+  arena *a = arena_create();
+  diag_sink sink;
+  diag_sink_init(&sink, a);
+  mlir_module *m = NULL;
+  hlo_module *hlo = NULL;
+  if (fuzz_ok(mlir_read_bytecode(a, STRV("fuzz"), copy, size, &sink, &m))) {
+    strbuf out = {0};
+    mlir_print(&out, m, true);
+    strbuf_deinit(&out);
+    if (fuzz_ok(import_module(m, NULL, a, &sink, &hlo)))
+      FUZZ_REQUIRE(fuzz_ok(hlo_verify(hlo, &sink)), "import gave a module that is not valid");
+  }
+  diag_sink_deinit(&sink);
+  arena_destroy(a);
+  free(copy);
+  return 0;
+}

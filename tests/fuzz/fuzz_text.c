@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// MLIR text: parsed, printed in generic form and parsed again (the two must be equal), imported and verified, exported.
+#include "tests/fuzz/fuzz.h"
+
+static void check_round_trip(const mlir_module *m) {
+  arena *a = arena_create();
+  diag_sink sink;
+  diag_sink_init(&sink, a);
+  strbuf text = {0};
+  mlir_print(&text, m, false);
+  mlir_module *again = NULL;
+  const char *why = "";
+  lemnos_status s = mlir_parse_text(a, STRV("again"), (strv){text.data, text.len}, &sink, &again);
+  FUZZ_REQUIRE(!s, "%s\n%s", lemnos_status_message(s), text.data);
+  FUZZ_REQUIRE(mlir_equal(m, again, &why), "%s\n%s", why, text.data);
+  strbuf_deinit(&text);
+  diag_sink_deinit(&sink);
+  arena_destroy(a);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  char *copy = fuzz_copy(data, size);
+  arena *a = arena_create();
+  diag_sink sink;
+  diag_sink_init(&sink, a);
+  mlir_module *m = NULL;
+  hlo_module *hlo = NULL;
+  if (fuzz_ok(mlir_parse_text(a, STRV("fuzz"), (strv){copy, size}, &sink, &m))) {
+    check_round_trip(m);
+    if (fuzz_ok(import_module(m, NULL, a, &sink, &hlo))) {
+      FUZZ_REQUIRE(fuzz_ok(hlo_verify(hlo, &sink)), "import gave a module that is not valid");
+      strbuf out = {0};
+      export_stablehlo(&out, hlo);
+      strbuf_deinit(&out);
+    }
+  }
+  diag_sink_deinit(&sink);
+  arena_destroy(a);
+  free(copy);
+  return 0;
+}
