@@ -541,8 +541,7 @@ void *import_attrs(import_ctx *c, const mlir_op *op, hlo_attr_list list, bool *o
     if (!a) {
       *ok = import_fail(c, op->loc, "'" STRV_FMT "' lacks the attribute '%s'", STRV_ARG(op->name), d->stablehlo_name);
     } else if (a->kind == MLIR_ATTR_DIALECT && strv_eq_cstr(a->mnemonic, "replica_group_mesh_axes")) {
-      *ok = import_refuse(c, op->loc, "'" STRV_FMT "': replica groups given by mesh axes are not supported",
-                          STRV_ARG(op->name));
+      *ok = d->kind == HLO_ATTR_KIND_groups && import_mesh_groups(c, op, a, (hlo_groups *)(attrs + d->offset));
     } else if (!field(c, op, d->kind, a, attrs + d->offset)) {
       if (d->kind == HLO_ATTR_KIND_literal && c->code != LEMNOS_OK)
         *ok = false;

@@ -92,6 +92,9 @@ const hlo_literal *import_literal(import_ctx *c, const mlir_attr *a, const hlo_s
 const mlir_attr *import_entry(const mlir_attr *a, const char *name);
 strv import_attr_text(import_ctx *c, const mlir_attr *a);
 
+// import_groups.c: replica groups by the axes of a mesh; false after a report
+bool import_mesh_groups(import_ctx *c, const mlir_op *op, const mlir_attr *a, hlo_groups *out);
+
 // --- import_regions.c -----------------------------------------------------------------------------------------------
 
 // A region without captures as a computation, its block arguments as parameters.
