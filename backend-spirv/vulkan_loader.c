@@ -2,6 +2,7 @@
 // Libraries, instances and function pointers. See vulkan_loader.h.
 #include "backend-spirv/vulkan_loader.h"
 
+#define _GNU_SOURCE  // RTLD_NODELETE
 #include <dlfcn.h>
 #include <stdio.h>
 
@@ -9,7 +10,7 @@ typedef PFN_vkVoidFunction(VKAPI_PTR *icd_get_fn)(VkInstance instance, const cha
 typedef VkResult(VKAPI_PTR *icd_negotiate_fn)(uint32_t *version);
 
 static lemnos_status open_library(const char *path, const char *symbol, vulkan_driver **out) {
-  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);  // drivers keep threads and memory of their own
   if (!library) return lemnos_status_make(LEMNOS_UNAVAILABLE, "%s cannot be opened (%s)", path, dlerror());
   void *get = dlsym(library, symbol);
   if (!get) {
