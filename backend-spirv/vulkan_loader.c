@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Libraries, instances and function pointers. See vulkan_loader.h.
+#define _GNU_SOURCE  // RTLD_NODELETE
 #include "backend-spirv/vulkan_loader.h"
 
-#define _GNU_SOURCE  // RTLD_NODELETE
 #include <dlfcn.h>
 #include <stdio.h>
 
