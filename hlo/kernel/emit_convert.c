@@ -174,7 +174,7 @@ static emit_value bitcast_narrow(emit_ctx *c, const hlo_instr *i, emit_index *x,
   if (want < have) shift = CONV(TRUNCATE, shift, wide);
   if (want > have) shift = CONV(EXTEND_U, shift, wide);
   kernel_value *moved = BIN(SHR_U, v.re, shift);
-  if (out == HLO_PRED) moved = BIN(AND, moved, LIKE(moved, 1));  // its carrier is wider than its one bit
+  if (out == HLO_PRED) moved = BIN(AND, moved, kernel_const_like(b, moved, 1));  // its carrier is wider than its one bit
   kernel_value *narrow = CONV(TRUNCATE, moved, int_of_bits(bits));
   if (hlo_dtype_is_complex(out)) {
     emit_fail(c, "bitcast_convert to %s has no kernel form", hlo_dtype_table[out].hlo_name);
