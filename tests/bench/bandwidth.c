@@ -133,7 +133,9 @@ static void run(lemnos_context *c, lemnos_device *d, const char *name, const cha
     peak[r] = bytes / best * 1e-9;
     ratio[r] = rate[r] / peak[r];
   }
-  printf("%s, %d threads: %.2f GB/s of %.2f, ratio %.3f\n", name, threads, median(rate, reps), median(peak, reps), median(ratio, reps));
+  double rates = median(rate, reps), peaks = median(peak, reps);  // sorted now: the best is last
+  printf("%s, %d threads: %.2f GB/s of %.2f, ratio %.3f; best %.2f of %.2f, %.3f\n", name, threads, rates, peaks,
+         median(ratio, reps), rate[reps - 1], peak[reps - 1], rate[reps - 1] / peak[reps - 1]);
   fflush(stdout);
   lemnos_buffer_free(arg);
   lemnos_executable_free(e);
