@@ -18,6 +18,8 @@ struct backend_state {
   pthread_mutex_t lock;
   void *library;                // of the module; never closed while code of it may run
   const llvm_codegen *codegen;
+  pthread_t opener;             // opens the module while the program is still being read
+  bool opening;
 };
 
 struct backend_memory {
@@ -65,6 +67,7 @@ static lemnos_status backend_open(const char *cache_dir, backend_state **out) {
 }
 
 static void backend_close(backend_state *s) {
+  if (s->opening) pthread_join(s->opener, NULL);
   pthread_mutex_destroy(&s->lock);
   free(s);  // libLLVM stays: its static destructors and its threads make unloading unsafe
 }
@@ -120,6 +123,19 @@ static lemnos_status get_codegen(backend_state *s, const llvm_codegen **out) {
   return status;
 }
 
+static void *open_early(void *p) {
+  const llvm_codegen *c;
+  lemnos_status_free(get_codegen(p, &c));  // a failure is met again by whoever needs the module
+  return NULL;
+}
+
+// A device that is opened will compile: libLLVM takes tens of milliseconds to map and relocate, which the reading of the program hides.
+static void start_opening(backend_state *s) {
+  pthread_mutex_lock(&s->lock);
+  if (!s->codegen && !s->opening) s->opening = pthread_create(&s->opener, NULL, open_early, s) == 0;
+  pthread_mutex_unlock(&s->lock);
+}
+
 static lemnos_status parse_target(backend_state *s, strv spec, hlo_target *out) {
   (void)s;
   return llvm_target_parse(spec, out);
@@ -173,6 +189,7 @@ static lemnos_status device_open(backend_state *s, int ordinal, int threads, bac
   (void)ordinal;
   thread_pool *pool;
   LEMNOS_TRY(thread_pool_create(threads, &pool));
+  start_opening(s);
   backend_device *d = heap_alloc(sizeof *d);
   d->state = s;
   d->pool = pool;
