@@ -79,7 +79,7 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("tool")
     p.add_argument("--devices")
-    p.add_argument("--data", default=os.path.join(os.environ.get("LEMNOS_SHARED", str(ROOT.parent / "shared")), "stablehlo-testdata"))
+    p.add_argument("--data", default=os.path.join(os.environ.get("LEMNOS_SHARED") or str(ROOT.parent / "shared"), "stablehlo-testdata"))
     p.add_argument("--write")
     p.add_argument("--expect-failures", default=str(ROOT / "tests" / "conformance-known.txt"))
     p.add_argument("--jobs", default=str(os.cpu_count()))

@@ -24,7 +24,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-MODELS = pathlib.Path(os.environ.get('LEMNOS_SHARED', ROOT.parent / 'shared')) / 'models'
+MODELS = pathlib.Path(os.environ.get('LEMNOS_SHARED') or ROOT.parent / 'shared') / 'models'
 PAGE = ROOT / 'docs' / 'performance.md'
 NINE = ['digits_mlp', 'digits_mlp_b1', 'digits_cnn', 'digits_cnn_b1', 'digits_train_step', 'lstm', 'minilm_b1', 'minilm',
         'torch_mlp']
