@@ -73,6 +73,18 @@ static uint64_t infinity_of(hlo_dtype t, format f, uint64_t sign) {
   return b;
 }
 
+// The exponent field of 1: FNUZ formats have other biases than IEEE 754's.
+static int64_t bias_of(hlo_dtype t, format f) {
+  uint8_t b;
+  double one = 1;
+  if (f.bits >= 16) return ((int64_t)1 << (f.exponent - 1)) - 1;
+  hlo_small_encode(t, 1, &one, &b, false);
+  return b >> f.mantissa;
+}
+
+// In FNUZ formats the pattern of -0 is NaN; they have only +0.
+static uint64_t zero_of(hlo_dtype t, uint64_t sign) { return sign && value_of(t, sign) != 0 ? 0 : sign; }
+
 // Rounds the mantissa to m bits (ties to even, carrying into the exponent); then what exceeds the exponent range of e bits
 // becomes infinity or zero. NaN stays, or becomes infinity when no mantissa bit is left to tell it apart (as in XLA).
 static uint64_t reduce_one(hlo_dtype t, format f, uint64_t x, int64_t e, int64_t m) {
@@ -87,13 +99,13 @@ static uint64_t reduce_one(hlo_dtype t, format f, uint64_t x, int64_t e, int64_t
     magnitude = (magnitude + (last >> 1) - 1 + (magnitude >> cut & 1)) & ~(last - 1);
   }
   if (e < f.exponent) {
-    int64_t bias = ((int64_t)1 << (f.exponent - 1)) - 1, range = ((int64_t)1 << (e - 1)) - 1;
+    int64_t bias = bias_of(t, f), range = ((int64_t)1 << (e - 1)) - 1;
     int64_t exponent = (int64_t)(magnitude >> f.mantissa);
     if (exponent > bias + range) return infinity_of(t, f, sign);
-    if (exponent <= bias - range) return sign;
+    if (exponent <= bias - range) return zero_of(t, sign);
   }
   if (magnitude >> (f.exponent + f.mantissa)) return infinity_of(t, f, sign);  // carried out of the top
-  return sign | magnitude;
+  return magnitude ? sign | magnitude : zero_of(t, sign);
 }
 
 static void reduce_precision(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {
