@@ -14,8 +14,17 @@ INDICES = [k for k in WIDE if k not in ("i8", "ui8")]
 
 
 def identity(op, kind):
-    """An initial value of small size for a combiner, as an array."""
-    return np.array({"multiply": 1}.get(op, 0)).astype(KINDS[kind].dtype)
+    """The neutral value of a combiner: how often an initial value is folded in is left open."""
+    kind = KINDS[kind]
+    if op in ("maximum", "minimum"):
+        if not kind.integer:
+            return np.array(-np.inf if op == "maximum" else np.inf).astype(kind.dtype)
+        low = -(1 << (kind.bits - 1)) if kind.signed else 0
+        high = (1 << (kind.bits - int(kind.signed))) - 1
+        return np.array(low if op == "maximum" else high, np.uint64 if high >= 1 << 63 else np.int64).astype(kind.dtype)
+    if op == "and":
+        return np.array(True) if kind.bits == 1 else np.invert(np.zeros((1,), np.uint64)).astype(kind.dtype).reshape(())
+    return np.array({"multiply": 1}.get(op, 0)).astype(kind.dtype)
 
 
 def reduce(rng):
@@ -31,7 +40,7 @@ def reduce(rng):
                 x = np.where(x == 0, 1, x).astype(x.dtype).reshape(shape)
                 if KINDS[kind].bits == 16 or KINDS[kind].complex:
                     x = np.sign(x.real).astype(x.dtype).reshape(shape)
-            init = identity(op, kind) if op == "multiply" else values(rng, kind, (), "small")
+            init = identity(op, kind)
             result = [d for i, d in enumerate(shape) if i not in dims]
             yield case.done(case.emit("reduce", [case.arg(x), case.arg(init)], tensor(result, kind),
                                       "dimensions = %s" % array_text(dims), combiner(op, kind)))
@@ -88,7 +97,7 @@ def reduce_window(rng):
             case = Program("reduce_window", "reduce_window", note=op)
             x = values(rng, kind, shape, "any" if KINDS[kind].integer or op != "add" else "small")
             yield case.done(case.emit(
-                "reduce_window", [case.arg(x), case.arg(values(rng, kind, (), "small"))], tensor(result, kind),
+                "reduce_window", [case.arg(x), case.arg(identity(op, kind))], tensor(result, kind),
                 "window_dimensions = %s, window_strides = %s, base_dilations = %s, window_dilations = %s, padding = %s" % (
                     array_text(window), array_text(stride), array_text(base), array_text(dilation), pairs_text(padding)),
                 combiner(op, kind)))
@@ -112,8 +121,10 @@ def select_and_scatter(rng):
             padding = [[int(rng.integers(0, w)), int(rng.integers(0, w))] for w in window]
             source = [windowed(d, w, s, 1, 1, a, b) for d, w, s, (a, b) in zip(shape, window, stride, padding)]
             case = Program("select_and_scatter", "select_and_scatter")
-            operands = [case.arg(values(rng, kind, shape, "small")), case.arg(values(rng, kind, source, "small")),
-                        case.arg(values(rng, kind, (), "small"))]
+            # all different, since which of two equal elements is selected depends on the order
+            x = rng.permutation(int(np.prod(shape))).reshape(shape).astype(KINDS[kind].dtype)
+            operands = [case.arg(x), case.arg(values(rng, kind, source, "small")),
+                        case.arg(identity("add", kind))]
             yield case.done(case.emit(
                 "select_and_scatter", operands, tensor(shape, kind),
                 "window_dimensions = %s, window_strides = %s, padding = %s" % (
@@ -196,10 +207,16 @@ def scatter(rng):
     for kind, op in itertools.product(SUMMED, ["add", "maximum", "subtract", ""]):
         if op == "maximum" and kind in COMPLEX:
             continue
-        for _ in range(2):
+        for whole in (False, True):
             operand, batching, mapped, collapsed, sizes, full, index_batching, vector, places, result = index_plan(rng)
             index_kind = pick(rng, INDICES)
-            case = Program("scatter", "scatter", note=index_kind)
+            indices = index_values(rng, index_kind, full)
+            if whole:   # no window is cut by the operand's bounds: it is inside or outside altogether
+                parts = np.moveaxis(indices if vector < indices.ndim else indices[..., None], vector, -1)
+                for n, d in enumerate(mapped):
+                    inside = rng.integers(0, operand[d] - sizes[d] + 1, parts.shape[:-1])
+                    parts[..., n] = np.where(rng.integers(0, 6, inside.shape) == 0, operand[d], inside)
+            case = Program("scatter", "scatter", note="whole" if whole and mapped else "cut" if mapped else "no index")
             numbers = ("update_window_dims = %s, inserted_window_dims = %s, input_batching_dims = %s, "
                        "scatter_indices_batching_dims = %s, scatter_dims_to_operand_dims = %s, index_vector_dim = %d" % (
                            places, collapsed, batching, index_batching, mapped, vector))
@@ -207,8 +224,7 @@ def scatter(rng):
             if not op:      # which update comes last is open: all alike
                 updates = np.full(result, values(rng, kind, (), "small"), KINDS[kind].dtype)
             body = combiner(op, kind) if op else region([kind, kind], [], [("%x1", kind)])
-            operands = [case.arg(values(rng, kind, operand, "small")), case.arg(index_values(rng, index_kind, full)),
-                        case.arg(updates)]
+            operands = [case.arg(values(rng, kind, operand, "small")), case.arg(indices), case.arg(updates)]
             yield case.done(case.emit("scatter", operands, tensor(operand, kind),
                                       "scatter_dimension_numbers = #stablehlo.scatter<%s>, indices_are_sorted = false, "
                                       "unique_indices = false" % numbers, body))
@@ -267,6 +283,7 @@ def convolution(rng):
             kernel = random_shape(rng, space, 1, 4)
             stride, lhs_dilate, rhs_dilate = (random_shape(rng, space, 1, 3) for _ in range(3))
             padding = [[int(a), int(b)] for a, b in rng.integers(-1, 3, (space, 2))]
+            padding = [[a, max(b, -a - (d - 1) * l - 1)] for (a, b), d, l in zip(padding, size, lhs_dilate)]
             reversal = [bool(n) for n in rng.integers(0, 2, space)]
             out_features = groups * int(rng.integers(1, 3))
             per_group = int(rng.integers(1, 3))
