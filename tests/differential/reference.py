@@ -223,6 +223,15 @@ def start(run, cases, path):
     pid = os.fork()
     if pid:
         return pid
+    try:
+        restart(run, cases, path)
+    except BaseException:
+        traceback.print_exc()
+    os._exit(0)
+
+
+def restart(run, cases, path):
+    """One worker after the other until all cases have had their turn."""
     first = 0
     while first < len(cases):
         worker = os.fork()
@@ -239,7 +248,6 @@ def start(run, cases, path):
             with open(path, "ab") as file:
                 pickle.dump((first, "died of signal %d" % (status & 127)), file)
             first += 1
-    os._exit(0)
 
 
 def load(path):
@@ -278,7 +286,7 @@ def differing(case, got, want):
             scale = max(case.close, case.ulps * np.finfo(got.dtype).eps)
             near = np.abs(got - want) <= scale * (np.abs(want) + np.finfo(got.real.dtype).tiny)
             finite = np.isfinite(got) & np.isfinite(want)
-        # infinities and NaNs of complex functions are compared by StableHLO's own tests; a part decides which is free
+        # Of values that are not finite only that they are not: the parts of complex infinities and NaNs are free.
         return ~(near | (~np.isfinite(got) & ~np.isfinite(want))) & (finite | (np.isfinite(got) != np.isfinite(want)))
     if kind.integer:
         if case.ulps and case.integer_slack:
