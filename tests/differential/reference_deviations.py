@@ -104,8 +104,9 @@ DEVIATIONS = [
     Deviation("xla", {"compare"}, "the NaN of types without -0 has a sign bit, and is ordered as if it had none",
               lambda case, got, want: is_total(case) and "FNUZ" in name_of(case.arguments[0].dtype) and
               (is_nan(case.arguments[0]) | is_nan(case.arguments[1]))),
-    Deviation("xla", {"sort"}, "the order of FNUZ types varies from run to run of one program",
-              lambda case, got, want: "FNUZ" in name_of(case.arguments[0].dtype)),
+    # Seen for f8E4M3, f8E4M3FNUZ and f8E4M3B11FNUZ: one program on one input gives different orders. The cause is not known.
+    Deviation("xla", {"sort"}, "sorting f8 gives different results from run to run",
+              lambda case, got, want: small_float(case, case.arguments[0], want)),
     Deviation("reference", {"sort"}, "TOTALORDER is taken for FLOAT",
               lambda case, got, want: is_total(case) and (is_nan(case.arguments[0]) | (wide(case.arguments[0]) == 0)).any()),
     Deviation("reference", {"compare"}, "TOTALORDER is taken for FLOAT", ignores_order),
