@@ -476,6 +476,9 @@ const char *emit_elementwise_refusal(const hlo_instr *i) {
       return "quantized types have no kernel form";
     default: break;
   }
+  hlo_dtype t = i->shape->dtype;
+  if (i->op == HLO_OP_REDUCE_PRECISION && (t == HLO_F8E4M3FNUZ || t == HLO_F8E5M2FNUZ || t == HLO_F8E4M3B11FNUZ))
+    return "reduce_precision of FNUZ types (a bias and a NaN of their own) has no kernel form";
   if (i->op == HLO_OP_NEXT_AFTER && hlo_dtype_bytes(i->shape->dtype) == 1) return "next_after of f8, f6 and f4 has no kernel form";
   // Its products leave the range of f32, and there is no zero to round to.
   bool moves = i->op == HLO_OP_CONVERT || i->op == HLO_OP_COMPARE || i->op == HLO_OP_SELECT || i->op == HLO_OP_CLAMP ||
