@@ -305,7 +305,6 @@ static void module_attributes(import_ctx *c) {
     c->module->n_replicas = (int32_t)n;
   if (import_int(mlir_op_attr(op, "mhlo.num_partitions"), &n) && n > 0 && n < INT32_MAX)
     c->module->n_partitions = (int32_t)n;
-  c->module->source = c->source->source;
 }
 
 static void add_handlers(import_ctx *c, const import_handler *h) {
@@ -331,6 +330,7 @@ lemnos_status import_module(const mlir_module *m, const import_options *options,
   strv name = m->op ? function_name(m->op) : (strv){0};
   import_ctx c = {.source = m, .arena = a, .sink = sink ? sink : &local};
   c.module = hlo_module_create(a, name.len ? name : STRV("module"));
+  c.module->source = m->source;  // before anything is inferred: errors show the line
   add_handlers(&c, import_op_handlers);
   add_handlers(&c, import_chlo_handlers);
   int mark = c.sink->n_errors;
