@@ -174,7 +174,7 @@ static bool function_body(import_ctx *c, import_func *f) {
   import_values results = {0};
   if (!import_block(c, &s, body, &results)) return false;
   import_set_root(c, &s, &results, op->loc);
-  f->computation = s.computation;
+  f->computation[c->grid > 0] = s.computation;
   return true;
 }
 
@@ -188,7 +188,7 @@ hlo_computation *import_function(import_ctx *c, strv name, const loc *l) {
     import_refuse(c, l, "function @" STRV_FMT " calls itself", STRV_ARG(name));
     return NULL;
   }
-  if (f->computation) return f->computation;
+  if (f->computation[c->grid > 0]) return f->computation[c->grid > 0];
   if (c->depth >= IMPORT_MAX_DEPTH) {
     import_refuse(c, l, "calls and regions are nested more than %d deep", IMPORT_MAX_DEPTH);
     return NULL;
@@ -198,14 +198,14 @@ hlo_computation *import_function(import_ctx *c, strv name, const loc *l) {
   function_body(c, f);
   c->depth--;
   f->active = false;
-  return f->computation;
+  return f->computation[c->grid > 0];
 }
 
 // Donation: tf.aliasing_output names the result that may take the argument's buffer; jax.buffer_donor any.
 static bool argument_attributes(import_ctx *c, const import_func *f) {
   const mlir_attr *all = mlir_op_attr(f->op, "arg_attrs");
   hlo_module *m = c->module;
-  hlo_computation *entry = f->computation;
+  hlo_computation *entry = f->computation[0];
   if (!all || all->kind != MLIR_ATTR_ARRAY) return true;
   VEC(hlo_alias) aliases = {0};
   for (int i = 0; i < all->n_items && i < entry->n_params; i++) {
@@ -314,10 +314,10 @@ static void add_handlers(import_ctx *c, const import_handler *h) {
 static bool translate(import_ctx *c, const import_options *options) {
   strv entry;
   if (!collect_functions(c) || !select_entry(c, options, &entry)) return false;
+  module_attributes(c);
   hlo_computation *comp = import_function(c, entry, NULL);
   if (!comp || c->code != LEMNOS_OK) return false;
   c->module->entry = comp;
-  module_attributes(c);
   if (!argument_attributes(c, strmap_get(&c->funcs, entry))) return false;
   order_computations(c->module, c->arena);
   return true;
@@ -330,6 +330,7 @@ lemnos_status import_module(const mlir_module *m, const import_options *options,
   strv name = m->op ? function_name(m->op) : (strv){0};
   import_ctx c = {.source = m, .arena = a, .sink = sink ? sink : &local};
   c.module = hlo_module_create(a, name.len ? name : STRV("module"));
+  c.next_channel = (int64_t)1 << 40;  // apart from the program's own
   c.module->source = m->source;  // before anything is inferred: errors show the line
   add_handlers(&c, import_op_handlers);
   add_handlers(&c, import_chlo_handlers);

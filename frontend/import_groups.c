@@ -4,21 +4,9 @@
 // The mesh numbers its devices row-major by its axes (device_ids renames them). Every axis is cut into factors where a
 // sub-axis begins or ends, most significant first. Devices that differ only in the factors that the attribute lists are
 // one group, ordered by these factors as listed; the groups are ordered by the other factors, in the mesh's order.
-#include "frontend/import_internal.h"
+#include "frontend/import_mesh.h"
 
-enum { MAX_FACTORS = 64, MAX_DEVICES = 1 << 20 };
-
-typedef struct mesh_axis {
-  strv name;
-  int64_t size;
-} mesh_axis;
-
-typedef struct mesh {
-  mesh_axis axes[MAX_FACTORS];
-  int n;
-  int64_t devices;
-  hlo_i64s ids;  // empty: 0, 1, ...
-} mesh;
+enum { MAX_FACTORS = IMPORT_MESH_AXES };
 
 typedef struct factor {
   int axis;
@@ -32,48 +20,11 @@ typedef struct factors {
   int n;
 } factors;
 
-static bool add_axis(mesh *m, strv name, int64_t size) {
-  if (m->n == MAX_FACTORS || size < 1 || size > MAX_DEVICES / m->devices) return false;
-  m->axes[m->n++] = (mesh_axis){name, size};
-  m->devices *= size;
-  return true;
-}
-
-// axes = [{name, size}, ...], as structs or dictionaries; device_ids
-static bool read_mesh(import_ctx *c, const mlir_attr *a, mesh *m) {
-  const mlir_attr *axes = import_entry(a, "axes"), *ids = import_entry(a, "device_ids");
-  if (!axes || axes->kind != MLIR_ATTR_ARRAY) return false;
-  for (int i = 0; i < axes->n_items; i++) {
-    const mlir_attr *name = import_entry(axes->items[i], "name"), *size = import_entry(axes->items[i], "size");
-    int64_t n;
-    if (!name || name->kind != MLIR_ATTR_STRING || !size || !import_int(size, &n) || !add_axis(m, name->string, n))
-      return false;
-  }
-  return !ids || import_i64s(c, ids, &m->ids);
-}
-
-// What the symbol names in the module: an operation with a stablehlo.mesh attribute.
-static const mlir_attr *find_mesh(const import_ctx *c, strv symbol) {
-  const mlir_op *module = c->source->op;
-  const mlir_block *b = module && module->n_regions ? module->regions[0].first : NULL;
-  for (const mlir_op *op = b ? b->first : NULL; op; op = op->next) {
-    const mlir_attr *name = mlir_op_attr(op, "sym_name");
-    if (name && name->kind == MLIR_ATTR_STRING && strv_eq(name->string, symbol)) return mlir_op_attr(op, "stablehlo.mesh");
-  }
-  return NULL;
-}
-
-static int find_axis(const mesh *m, strv name) {
-  for (int k = 0; k < m->n; k++)
-    if (strv_eq(m->axes[k].name, name)) return k;
-  return -1;
-}
-
 // Axis and range of a reference: all of the axis, or a sub-axis.
-static bool read_ref(const mesh *m, const mlir_attr *a, int *axis, int64_t *from, int64_t *to) {
+static bool read_ref(const import_mesh *m, const mlir_attr *a, int *axis, int64_t *from, int64_t *to) {
   const mlir_attr *name = import_entry(a, "name"), *sub = import_entry(a, "sub_axis_info");
   int64_t pre = 1, size;
-  if (!name || name->kind != MLIR_ATTR_STRING || (*axis = find_axis(m, name->string)) < 0) return false;
+  if (!name || name->kind != MLIR_ATTR_STRING || (*axis = import_mesh_axis(m, name->string)) < 0) return false;
   int64_t whole = size = m->axes[*axis].size;
   if (sub) {
     const mlir_attr *p = import_entry(sub, "pre_size"), *s = import_entry(sub, "size");
@@ -98,7 +49,7 @@ static bool cut(factors *f, int axis, int64_t at) {
   return true;
 }
 
-static bool make_factors(const mesh *m, const mlir_attr *refs, factors *f) {
+static bool make_factors(const import_mesh *m, const mlir_attr *refs, factors *f) {
   int axis;
   int64_t from, to, stride = 1;
   for (int k = 0; k < m->n; k++) f->data[f->n++] = (factor){.axis = k, .from = 1, .to = m->axes[k].size};
@@ -112,7 +63,7 @@ static bool make_factors(const mesh *m, const mlir_attr *refs, factors *f) {
 }
 
 // First the factors that are not listed, then those that are, as listed.
-static bool order_factors(const mesh *m, const mlir_attr *refs, factors *f, factors *order, int64_t *group) {
+static bool order_factors(const import_mesh *m, const mlir_attr *refs, factors *f, factors *order, int64_t *group) {
   int axis;
   int64_t from, to;
   factors listed = {.n = 0};
@@ -135,19 +86,15 @@ static bool order_factors(const mesh *m, const mlir_attr *refs, factors *f, fact
 }
 
 bool import_mesh_groups(import_ctx *c, const mlir_op *op, const mlir_attr *a, hlo_groups *out) {
-  mesh m = {.devices = 1};
+  import_mesh m = {.devices = 1};
   factors f = {.n = 0}, order = {.n = 0};
   int64_t group;
   const mlir_attr *where = import_entry(a, "mesh"), *refs = import_entry(a, "axes");
-  if (where && where->kind == MLIR_ATTR_SYMBOL) {
-    const mlir_attr *found = find_mesh(c, where->string);
-    if (!found)
-      return import_refuse(c, op->loc, "'" STRV_FMT "': replica groups by the mesh @" STRV_FMT
-                           ", which is not one of this module's", STRV_ARG(op->name), STRV_ARG(where->string));
-    where = found;
-  }
-  if (!where || !refs || refs->kind != MLIR_ATTR_ARRAY || !read_mesh(c, where, &m) || !make_factors(&m, refs, &f) ||
-      !order_factors(&m, refs, &f, &order, &group) || (m.ids.n && m.ids.n != m.devices))
+  if (where && where->kind == MLIR_ATTR_SYMBOL && !import_mesh_find(c, where->string, NULL))
+    return import_refuse(c, op->loc, "'" STRV_FMT "': replica groups by the mesh @" STRV_FMT
+                         ", which is not one of this module's", STRV_ARG(op->name), STRV_ARG(where->string));
+  if (!where || !refs || refs->kind != MLIR_ATTR_ARRAY || !import_mesh_read(c, where, &m) ||
+      !make_factors(&m, refs, &f) || !order_factors(&m, refs, &f, &order, &group))
     return import_fail(c, op->loc, "'" STRV_FMT "': the replica groups' axes do not fit the mesh", STRV_ARG(op->name));
   int64_t *ids = ARENA_ARRAY(c->arena, int64_t, m.devices);
   for (int64_t i = 0; i < m.devices; i++) {

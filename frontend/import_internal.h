@@ -22,7 +22,7 @@ typedef struct import_scope {
 typedef struct import_func {
   const mlir_op *op;
   strv name;
-  hlo_computation *computation;  // NULL until translated
+  hlo_computation *computation[2];  // NULL until translated; [1]: inside a grid, where marks mean something else
   bool active;                   // being translated: a call now is a recursion
 } import_func;
 
@@ -36,6 +36,8 @@ typedef struct import_ctx {
   u64map types;             // mlir_type* -> hlo_shape*
   lemnos_status_code code;  // of the first report
   int32_t depth;            // nesting of functions and regions
+  int32_t grid;             // devices of the manual computation that is being translated; 0: in none
+  int64_t next_channel;     // of collectives that have no counterpart in the source
 } import_ctx;
 
 typedef bool (*import_handler_fn)(import_ctx *c, import_scope *s, const mlir_op *op);
@@ -101,9 +103,19 @@ bool import_mesh_groups(import_ctx *c, const mlir_op *op, const mlir_attr *a, hl
 hlo_computation *import_region(import_ctx *c, import_scope *s, const mlir_op *op, int region);
 bool import_while(import_ctx *c, import_scope *s, const mlir_op *op);
 bool import_conditional(import_ctx *c, import_scope *s, const mlir_op *op);
-bool import_inline_region(import_ctx *c, import_scope *s, const mlir_op *op);  // sdy.manual_computation and the like
+bool import_inline_region(import_ctx *c, import_scope *s, const mlir_op *op);  // sdy.named_computation and the like
+// The only block of a region; a computation for it; its operations translated.
+bool import_region_block(import_ctx *c, const mlir_op *op, int region, const mlir_block **out);
+import_scope import_scope_create(import_ctx *c, import_scope *outer, const mlir_op *op, const char *suffix);
+bool import_scope_body(import_ctx *c, import_scope *s, const mlir_block *b, import_values *out);
 // Can the value be computed anew in another scope? cheap_only: constants only.
 bool import_is_clonable(const mlir_value *v, bool constants_only, int depth);
+
+// --- import_manual.c ------------------------------------------------------------------------------------------------
+
+bool import_manual_computation(import_ctx *c, import_scope *s, const mlir_op *op);
+// XLA's custom calls for the same; x is the only operand.
+bool import_shard_mark(import_ctx *c, import_scope *s, const mlir_op *op, strv target, hlo_instr *x);
 
 // --- import_ops.c, import_chlo.c, import_einsum.c -------------------------------------------------------------------
 

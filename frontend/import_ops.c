@@ -183,6 +183,9 @@ static bool op_custom_call(import_ctx *c, import_scope *s, const mlir_op *op) {
     import_bind(c, s, &op->results[0], operands[0]);
     return true;
   }
+  bool shards = strv_eq_cstr(attrs->target, "SPMDFullToShardShape") || strv_eq_cstr(attrs->target, "SPMDShardToFullShape");
+  if (shards && op->n_operands == 1 && op->n_results == 1)
+    return import_shard_mark(c, s, op, attrs->target, operands[0]);
   const mlir_attr *names = mlir_op_attr(op, "called_computations");
   int n = names && names->kind == MLIR_ATTR_ARRAY ? names->n_items : 0;
   hlo_computation **called = ARENA_ARRAY(c->arena, hlo_computation *, n);
@@ -366,12 +369,14 @@ const import_handler import_op_handlers[] = {
     {"interpreter.probe", op_probe},
     {"check.expect_serialized_eq", op_probe},
     {"arith.constant", op_constant},
-    {"sdy.manual_computation", import_inline_region},
+    {"sdy.manual_computation", import_manual_computation},
     {"sdy.named_computation", import_inline_region},
     {"sdy.sharding_constraint", op_identity},
     {"sdy.reshard", op_identity},
     {"sdy.sharding_group", op_identity},
     {"sdy.propagation_barrier", op_identity},
+    {"sdy.data_flow_edge", op_identity},
+    {"sdy.constant", op_constant},
     {"sdy.all_gather", op_identity},
     {"sdy.all_slice", op_identity},
     {"sdy.all_to_all", op_identity},

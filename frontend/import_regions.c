@@ -74,7 +74,7 @@ static bool capture_values(import_ctx *c, import_scope *s, const captures *caps,
 
 // --- plain regions --------------------------------------------------------------------------------------------------
 
-static bool region_block(import_ctx *c, const mlir_op *op, int region, const mlir_block **out) {
+bool import_region_block(import_ctx *c, const mlir_op *op, int region, const mlir_block **out) {
   const mlir_block *b = region < op->n_regions ? op->regions[region].first : NULL;
   if (!b) return import_fail(c, op->loc, "'" STRV_FMT "' lacks region %d", STRV_ARG(op->name), region);
   if (b->next)
@@ -85,16 +85,17 @@ static bool region_block(import_ctx *c, const mlir_op *op, int region, const mli
   return true;
 }
 
-static void scope_init(import_ctx *c, import_scope *s, import_scope *outer, const mlir_op *op, const char *suffix) {
+import_scope import_scope_create(import_ctx *c, import_scope *outer, const mlir_op *op, const char *suffix) {
   strv name = op->name, head, rest;
   if (strv_split(name, '.', &head, &rest)) name = rest;
-  *s = (import_scope){.outer = outer};
-  s->what = arena_printf(c->arena, "a region of '" STRV_FMT "'", STRV_ARG(op->name));
+  import_scope s = {.outer = outer};
+  s.what = arena_printf(c->arena, "a region of '" STRV_FMT "'", STRV_ARG(op->name));
   const char *full = arena_printf(c->arena, STRV_FMT "%s", STRV_ARG(name), suffix);
-  s->computation = hlo_computation_create(c->module, strv_from_cstr(full));
+  s.computation = hlo_computation_create(c->module, strv_from_cstr(full));
+  return s;
 }
 
-static bool scope_body(import_ctx *c, import_scope *s, const mlir_block *b, import_values *out) {
+bool import_scope_body(import_ctx *c, import_scope *s, const mlir_block *b, import_values *out) {
   c->depth++;
   bool ok = import_block(c, s, b, out);
   c->depth--;
@@ -105,22 +106,22 @@ hlo_computation *import_region(import_ctx *c, import_scope *outer, const mlir_op
   const mlir_block *b = NULL;
   import_scope s;
   import_values results = {0};
-  if (!region_block(c, op, region, &b)) return NULL;
-  scope_init(c, &s, outer, op, "_body");
+  if (!import_region_block(c, op, region, &b)) return NULL;
+  s = import_scope_create(c, outer, op, "_body");
   hlo_builder builder = import_builder(&s, op->loc);
   for (int i = 0; i < b->n_args; i++) {
     const hlo_shape *shape = import_type(c, b->args[i].type, op->loc);
     if (!shape) return NULL;
     import_bind(c, &s, &b->args[i], hlo_build_parameter(&builder, shape, (strv){0}));
   }
-  if (!scope_body(c, &s, b, &results)) return NULL;
+  if (!import_scope_body(c, &s, b, &results)) return NULL;
   import_set_root(c, &s, &results, op->loc);
   return s.computation;
 }
 
 bool import_inline_region(import_ctx *c, import_scope *s, const mlir_op *op) {
   const mlir_block *b = NULL;
-  if (!region_block(c, op, 0, &b)) return false;
+  if (!import_region_block(c, op, 0, &b)) return false;
   hlo_instr **operands = import_operands(c, s, op);
   if (!operands) return false;
   if (b->n_args != op->n_operands)
@@ -134,7 +135,7 @@ bool import_inline_region(import_ctx *c, import_scope *s, const mlir_op *op) {
     import_bind(c, s, &b->args[i], operands[i]);
   }
   import_values results = {0};
-  if (!scope_body(c, s, b, &results)) return false;
+  if (!import_scope_body(c, s, b, &results)) return false;
   if (results.len != op->n_results)
     return import_fail(c, op->loc, "'" STRV_FMT "' has %d results, its region returns %d", STRV_ARG(op->name),
                        op->n_results, results.len);
@@ -173,8 +174,8 @@ static hlo_computation *while_region(import_ctx *c, import_scope *outer, const m
   const mlir_block *b = op->regions[region].first;
   import_scope s;
   import_values results = {0}, captured = {0};
-  scope_init(c, &s, outer, op, region ? "_body" : "_cond");
-  if (!bind_carried(c, &s, op, b, caps, carried, &captured) || !scope_body(c, &s, b, &results)) return NULL;
+  s = import_scope_create(c, outer, op, region ? "_body" : "_cond");
+  if (!bind_carried(c, &s, op, b, caps, carried, &captured) || !import_scope_body(c, &s, b, &results)) return NULL;
   if (region == 0) {
     if (results.len != 1) {
       import_fail(c, op->loc, "the condition of 'stablehlo.while' returns %d values, expected 1", results.len);
@@ -197,7 +198,7 @@ bool import_while(import_ctx *c, import_scope *s, const mlir_op *op) {
   captures caps = {0};
   u64map seen = {0};
   import_values carried = {0};
-  if (!region_block(c, op, 0, &cond) || !region_block(c, op, 1, &body)) return false;
+  if (!import_region_block(c, op, 0, &cond) || !import_region_block(c, op, 1, &body)) return false;
   if (cond->n_args != op->n_operands || body->n_args != op->n_operands || op->n_results != op->n_operands)
     return import_fail(c, op->loc, "'stablehlo.while' has %d operands, %d results, regions of %d and %d arguments",
                        op->n_operands, op->n_results, cond->n_args, body->n_args);
@@ -239,7 +240,7 @@ static bool branch(import_ctx *c, import_scope *outer, const mlir_op *op, int re
   captures caps = {0};
   u64map seen = {0};
   import_values values = {0}, results = {0};
-  if (!region_block(c, op, region, &b)) return false;
+  if (!import_region_block(c, op, region, &b)) return false;
   if (b->n_args)
     return import_fail(c, op->loc, "branch %d of '" STRV_FMT "' has arguments", region, STRV_ARG(op->name));
   collect(c, &op->regions[region], &op->regions[region], &seen, &caps);
@@ -247,11 +248,11 @@ static bool branch(import_ctx *c, import_scope *outer, const mlir_op *op, int re
   hlo_builder builder = import_builder(outer, op->loc);
   *out_operand = hlo_build_tuple(&builder, values.len, values.data);
   import_scope s;
-  scope_init(c, &s, outer, op, "_branch");
+  s = import_scope_create(c, outer, op, "_branch");
   builder = import_builder(&s, op->loc);
   hlo_instr *p = hlo_build_parameter(&builder, (*out_operand)->shape, (strv){0});
   for (int i = 0; i < caps.len; i++) import_bind(c, &s, caps.data[i], hlo_build_get(&builder, p, i));
-  if (!scope_body(c, &s, b, &results)) return false;
+  if (!import_scope_body(c, &s, b, &results)) return false;
   if (results.len != op->n_results)
     return import_fail(c, op->loc, "branch %d of '" STRV_FMT "' returns %d values, expected %d", region,
                        STRV_ARG(op->name), results.len, op->n_results);

@@ -240,6 +240,8 @@ bool text_parse_generic_rest(text_parser *p, op_state *s);  // from '(' on
 bool text_parse_pretty(text_parser *p, op_state *s);  // behind the operation's name
 typedef bool (*text_op_parser)(text_parser *p, op_state *s);
 text_op_parser text_find_custom(strv name);  // NULL if the operation has no parser of its own
+text_op_parser text_find_sdy(strv name);     // text_sdy.c: the same for sdy
+bool text_parse_block_arg(text_parser *p, block_arg *out);  // %name: type, maybe a location
 bool text_parse_precision(text_parser *p, op_state *s, bool with_algorithm);
 bool text_parse_window(text_parser *p, op_state *s);
 

@@ -206,7 +206,7 @@ static bool parse_applies(text_parser *p, op_state *s) {
   return true;
 }
 
-static bool parse_reducer_arg(text_parser *p, block_arg *out) {
+bool text_parse_block_arg(text_parser *p, block_arg *out) {
   operand_ref ref = {0};
   if (!text_parse_operand(p, &ref) || !text_expect(p, TOK_COLON, "':' before the argument's type")) return false;
   *out = (block_arg){ref.name, text_parse_type(p), ref.at};
@@ -220,7 +220,7 @@ static bool parse_reduce(text_parser *p, op_state *s) {
   VEC(block_arg) args = {0}, accumulators = {0};
   while (text_accept(p, TOK_LPAREN)) {
     block_arg a = {0}, b = {0};
-    if (!parse_reducer_arg(p, &a) || !text_expect(p, TOK_COMMA, "','") || !parse_reducer_arg(p, &b) ||
+    if (!text_parse_block_arg(p, &a) || !text_expect(p, TOK_COMMA, "','") || !text_parse_block_arg(p, &b) ||
         !text_expect(p, TOK_RPAREN, "')'"))
       return false;
     vec_push(p->scratch, &args, a);
@@ -317,45 +317,6 @@ static bool parse_scan(text_parser *p, op_state *s) {
   return true;
 }
 
-// <...> as the opaque attribute #dialect.name<...>
-static const mlir_attr *opaque_body(text_parser *p, const char *prefix) {
-  if (p->tok.kind != TOK_LESS) return text_expected(p, "'<'"), NULL;
-  const char *start = p->tok.start, *end = text_skip_balanced(p, start);
-  if (!end) return NULL;
-  mlir_attr *a = text_new_attr(p, MLIR_ATTR_OPAQUE);
-  a->string = strv_from_cstr(arena_printf(p->arena, "%s" STRV_FMT, prefix, (int)(end - start), start));
-  text_seek(p, end);
-  return a;
-}
-
-// sdy.mesh @mesh = <["x"=2]>
-static bool parse_sdy_mesh(text_parser *p, op_state *s) {
-  if (p->tok.kind != TOK_AT) return text_expected(p, "a mesh name, as @mesh");
-  text_add_attr(p, &s->attrs, "sym_name", text_string_attr(p, text_token_name(p)));
-  text_advance(p);
-  if (!text_expect(p, TOK_EQUAL, "'='")) return false;
-  const mlir_attr *mesh = opaque_body(p, "#sdy.mesh");
-  if (!mesh) return false;
-  text_add_attr(p, &s->attrs, "mesh", mesh);
-  return text_parse_optional_attr_dict(p, &s->attrs);
-}
-
-// sdy.sharding_constraint %0 <@mesh, [{"x"}, {}]> : type
-static bool parse_sdy_constraint(text_parser *p, op_state *s) {
-  operand_ref ref = {0};
-  if (!text_parse_operand(p, &ref)) return false;
-  vec_push(p->scratch, &s->operands, ref);
-  const mlir_attr *sharding = opaque_body(p, "#sdy.sharding");
-  if (!sharding) return false;
-  text_add_attr(p, &s->attrs, "sharding", sharding);
-  if (!text_parse_optional_attr_dict(p, &s->attrs) || !text_expect(p, TOK_COLON, "':' before the type")) return false;
-  const mlir_type *t = text_parse_type(p);
-  if (!t) return false;
-  vec_push(p->scratch, &s->operand_types, t);
-  vec_push(p->scratch, &s->result_types, t);
-  return true;
-}
-
 text_op_parser text_find_custom(strv name) {
   static const struct {
     const char *name;
@@ -368,12 +329,10 @@ text_op_parser text_find_custom(strv name) {
       {"builtin.module", parse_module},
       {"stablehlo.optimization_barrier", parse_barrier},
       {"chlo.scan", parse_scan},
-      {"sdy.mesh", parse_sdy_mesh},
-      {"sdy.sharding_constraint", parse_sdy_constraint},
   };
   for (size_t i = 0; i < sizeof table / sizeof *table; i++)
     if (strv_eq_cstr(name, table[i].name)) return table[i].parse;
-  return NULL;
+  return text_find_sdy(name);
 }
 
 // --- parts that the format table names ---------------------------------------------------------------------------

@@ -185,6 +185,8 @@ lemnos_status interp_run_eigh(interp_call *c);
 // parallel.c: custom calls of the interpreter dialect
 lemnos_status interp_compile_run_parallel(interp_compiler *c, interp_insn *in);
 lemnos_status interp_run_run_parallel(interp_call *c);
+lemnos_status interp_compile_manual(interp_compiler *c, interp_insn *in);
+lemnos_status interp_run_manual(interp_call *c);
 lemnos_status interp_compile_probe(interp_compiler *c, interp_insn *in);
 lemnos_status interp_run_probe(interp_call *c);
 lemnos_status interp_compile_serialized_eq(interp_compiler *c, interp_insn *in);

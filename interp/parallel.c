@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Custom calls of StableHLO's interpreter dialect, which its own tests are written with.
+// Custom calls that run a grid of processes of their own: StableHLO's interpreter dialect, which its own tests are
+// written with, and what import makes of sdy.manual_computation.
 //
 //   interpreter.run_parallel     runs the called computations as the processes of a grid, replicas x partitions of them
 //                                by replica, then partition; the operands are the arguments of all of them in that
 //                                order, and so the results. What is called beyond them computes the infeed queue.
+//   sdy.manual_computation       runs the called computation on `devices` partitions, all with these operands; of the
+//                                results the first one's are kept
 //   interpreter.probe            remembers its operand's value under a name
 //   check.expect_serialized_eq   compares with what a probe of that name saw, the `iteration`-th time
 #include "interp/grid.h"
@@ -92,6 +95,49 @@ lemnos_status interp_run_run_parallel(interp_call *c) {
   while (queue.first) interp_parcel_destroy(c->cx, interp_channel_take(&queue));
   for (int k = 0; k < in->n_results && !s; k++) interp_value_move(interp_result_value(c, k), &results[k]);
   for (int k = 0; k < in->n_args + in->n_results; k++) interp_value_release(c->cx, &args[k]);
+  free(args);
+  return s;
+}
+
+// --- manual computations
+// ---------------------------------------------------------------------------------------------------------
+
+lemnos_status interp_compile_manual(interp_compiler *c, interp_insn *in) {
+  const hlo_instr *i = in->src;
+  int64_t n = int_entry(in, "devices");
+  const interp_code *code;
+  if (i->n_called != 1 || n < 1 || n > INTERP_MAX_DEVICES)
+    return interp_refuse(i, "%lld devices, limit %d", (long long)n, INTERP_MAX_DEVICES);
+  parallel *v = in->aux = ARENA_NEW(c->a, parallel);
+  *v = (parallel){.n_replicas = 1, .n_partitions = (int32_t)n};
+  bool meets = c->meets;  // as above
+  LEMNOS_TRY(interp_compile_computation(c, i->called[0], &code));
+  c->meets = meets;
+  bool ok = code->n_params == in->n_args && code->n_results == in->n_results;
+  for (int k = 0; ok && k < in->n_args; k++) ok = interp_same_type(&code->param_types[k], &in->arg_types[k]);
+  for (int k = 0; ok && k < in->n_results; k++) ok = interp_same_type(&code->result_types[k], &in->result_types[k]);
+  if (!ok) return interp_refuse(i, "a computation of another type");
+  interp_insn_set_subs(c, in, 1, &code);
+  return LEMNOS_SUCCESS;
+}
+
+lemnos_status interp_run_manual(interp_call *c) {
+  const interp_insn *in = c->in;
+  const parallel *v = in->aux;
+  int n = v->n_partitions, n_args = n * in->n_args, n_results = n * in->n_results;
+  interp_value *args = calloc((size_t)n_args + (size_t)n_results + 1, sizeof *args), *results = args + n_args;
+  const interp_code **codes = interp_scratch(c->cx, sizeof(void *) * (size_t)n);
+  if (!args || !codes) {
+    free(args);
+    return interp_error(c, LEMNOS_OUT_OF_MEMORY, "no memory for a frame");
+  }
+  for (int d = 0; d < n; d++) {
+    codes[d] = in->subs[0];
+    for (int k = 0; k < in->n_args; k++) interp_value_share(&args[d * in->n_args + k], interp_arg_value(c, k));
+  }
+  lemnos_status s = interp_grid_run(c->cx, 1, n, codes, args, results, NULL);
+  for (int k = 0; k < in->n_results && !s; k++) interp_value_move(interp_result_value(c, k), &results[k]);
+  for (int k = 0; k < n_args + n_results; k++) interp_value_release(c->cx, &args[k]);
   free(args);
   return s;
 }
