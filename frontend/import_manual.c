@@ -105,7 +105,8 @@ static hlo_instr *join(import_ctx *c, import_scope *s, const import_placement *p
     attrs->channel_id = ++c->next_channel;
     attrs->use_global_device_ids = true;
     int64_t *dims = arena_copy(c->arena, x->shape->dims, sizeof *dims * (size_t)rank);
-    if (__builtin_mul_overflow(dims[d], p->counts[d], &dims[d])) return import_fail(c, l, "the whole is too large"), NULL;
+    if (__builtin_mul_overflow(dims[d], p->counts[d], &dims[d]))
+      return import_fail(c, l, "the whole is too large"), NULL;
     const hlo_shape *shape = hlo_shape_with_dims(c->module->shapes, x->shape, rank, dims);
     if (!(x = import_emit(c, s, HLO_OP_ALL_GATHER, shape, 1, &x, 0, NULL, attrs, l))) return NULL;
   }
@@ -135,8 +136,8 @@ typedef struct manual {
   int devices;
 } manual;
 
-static bool read_text(import_ctx *c, const mlir_op *op, const char *name, bool (*read)(import_ctx *, strv, import_names *),
-                      import_names *out) {
+static bool read_text(import_ctx *c, const mlir_op *op, const char *name,
+                      bool (*read)(import_ctx *, strv, import_names *), import_names *out) {
   const mlir_attr *a = mlir_op_attr(op, name);
   if (a && (a->kind == MLIR_ATTR_OPAQUE || a->kind == MLIR_ATTR_STRING) && read(c, a->string, out)) return true;
   return import_fail(c, op->loc, "'" STRV_FMT "': '%s' is missing or malformed", STRV_ARG(op->name), name);
@@ -176,7 +177,8 @@ static bool place(import_ctx *c, const mlir_op *op, const manual *m, bool is_res
   const char *why;
   const char *what = is_result ? "result" : "operand";
   strv text = is_result ? m->out.data[k] : m->in.data[k];
-  if (!hlo_shape_is_array(whole)) return import_refuse(c, op->loc, "'" STRV_FMT "': %s %d is no tensor", STRV_ARG(op->name), what, k);
+  if (!hlo_shape_is_array(whole))
+    return import_refuse(c, op->loc, "'" STRV_FMT "': %s %d is no tensor", STRV_ARG(op->name), what, k);
   if (!import_sharding_placement(c, text, &m->axes, whole->rank, out, &why))
     return import_fail(c, op->loc, "'" STRV_FMT "': %s %d's sharding '" STRV_FMT "': %s", STRV_ARG(op->name), what, k,
                        STRV_ARG(text), why);
@@ -281,8 +283,7 @@ bool import_shard_mark(import_ctx *c, import_scope *s, const mlir_op *op, strv t
   if (devices < 2 || devices > IMPORT_MAX_GRID)
     return import_refuse(c, op->loc, "@" STRV_FMT " in a module for %d devices (mhlo.num_partitions)", STRV_ARG(target),
                          devices);
-  if (!text)
-    return import_refuse(c, op->loc, "@" STRV_FMT " of a value without mhlo.sharding", STRV_ARG(target));
+  if (!text) return import_refuse(c, op->loc, "@" STRV_FMT " of a value without mhlo.sharding", STRV_ARG(target));
   if (!import_xla_placement(c, text->string, devices, shape->rank, &p, &why))
     return import_refuse(c, op->loc, "@" STRV_FMT ": mhlo.sharding '" STRV_FMT "': %s", STRV_ARG(target),
                          STRV_ARG(text->string), why);

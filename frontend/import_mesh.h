@@ -36,7 +36,8 @@ bool import_mesh_read(import_ctx *c, const mlir_attr *a, import_mesh *out);
 bool import_mesh_find(import_ctx *c, strv symbol, import_mesh *out);
 int import_mesh_axis(const import_mesh *m, strv name);  // -1: none
 
-// The shardings of #sdy.sharding_per_value<[<...>, ...]> or of one #sdy.sharding<...>, each as its text between < and >.
+// The shardings of #sdy.sharding_per_value<[<...>, ...]> or of one #sdy.sharding<...>, each as its text between < and
+// >.
 bool import_shardings(import_ctx *c, strv text, import_names *out);
 // {"x", "y"}
 bool import_axis_names(import_ctx *c, strv text, import_names *out);

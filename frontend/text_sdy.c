@@ -133,8 +133,7 @@ static bool parse_operands(text_parser *p, op_state *s) {
 static bool parse_manual(text_parser *p, op_state *s) {
   return parse_operands(p, s) && parse_shardings(p, s, "in_shardings", true) &&
          parse_shardings(p, s, "out_shardings", true) && text_expect_keyword(p, "manual_axes") &&
-         text_expect(p, TOK_EQUAL, "'='") && add_body(p, s, "manual_axes", "#sdy<manual_axes", ">") &&
-         parse_body(p, s);
+         text_expect(p, TOK_EQUAL, "'='") && add_body(p, s, "manual_axes", "#sdy<manual_axes", ">") && parse_body(p, s);
 }
 
 // sdy.named_computation<"name">(%0) in_shardings=[..] out_shardings=[..] (%arg: type) {...} : (type) -> type
