@@ -122,7 +122,12 @@ bool import_is_terminator(const mlir_op *op) {
          strv_eq_cstr(op->name, "sdy.return");
 }
 
+bool import_is_moved_out(const import_scope *s, const mlir_op *op) {
+  return op->n_results == 1 && ptrmap_get(&s->values, &op->results[0]);
+}
+
 bool import_op(import_ctx *c, import_scope *s, const mlir_op *op) {
+  if (!import_check_op(c, op)) return false;
   const import_handler *h = strmap_get(&c->handlers, op->name);
   if (h) return h->fn(c, s, op);
   hlo_op hop;
@@ -140,6 +145,7 @@ bool import_block(import_ctx *c, import_scope *s, const mlir_block *b, import_va
       }
       return true;
     }
+    if (s->outer && import_is_moved_out(s->outer, op)) continue;
     if (!import_op(c, s, op)) return false;
   }
   return import_fail(c, b->parent->parent->loc, "%s has no terminator", s->what);

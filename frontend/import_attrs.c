@@ -8,6 +8,11 @@
 
 // --- pieces ---------------------------------------------------------------------------------------------------------
 
+strv import_op_label(const mlir_op *op) {
+  strv dialect, name;
+  return strv_split(op->name, '.', &dialect, &name) ? name : op->name;
+}
+
 bool import_int(const mlir_attr *a, int64_t *out) {
   if (!a) return false;
   if (a->kind == MLIR_ATTR_INTEGER || a->kind == MLIR_ATTR_BOOL) {
@@ -251,10 +256,27 @@ const hlo_literal *import_literal(import_ctx *c, const mlir_attr *a, const hlo_s
 
 // --- one field by its kind ------------------------------------------------------------------------------------------
 
+// A literal's own type is the result's, or the storage type of a quantized one.
+static bool literal_type_fits(import_ctx *c, const mlir_op *op, const mlir_attr *a, const hlo_shape *shape) {
+  const mlir_type *t = a->type;
+  if (a->kind != MLIR_ATTR_DENSE || !t || t->kind != MLIR_TYPE_TENSOR || !hlo_shape_is_array(shape)) return true;
+  const hlo_shape *own = import_type(c, t, op->loc);
+  if (!own) return false;
+  if (own->dtype == shape->dtype && hlo_shape_same_dims(own, shape)) return true;
+  strbuf have = {0}, want = {0};
+  hlo_shape_print_stablehlo(&have, own);
+  hlo_shape_print_stablehlo(&want, shape);
+  import_fail(c, op->loc, "constant_c1: the value has type " STRV_FMT "; expected that of the result, " STRV_FMT,
+              STRV_ARG(strbuf_view(&have)), STRV_ARG(strbuf_view(&want)));
+  strbuf_deinit(&have);
+  strbuf_deinit(&want);
+  return false;
+}
+
 static bool literal_field(import_ctx *c, const mlir_op *op, const mlir_attr *a, hlo_attr_literal *out) {
   const mlir_type *t = op->n_results ? op->results[0].type : op->n_operands ? op->operands[0]->type : a->type;
   const hlo_shape *shape = import_type(c, t, op->loc);
-  return shape && (*out = import_literal(c, a, shape, op->loc)) != NULL;
+  return shape && literal_type_fits(c, op, a, shape) && (*out = import_literal(c, a, shape, op->loc)) != NULL;
 }
 
 static bool float_field(const mlir_attr *a, double *out) {
@@ -336,14 +358,15 @@ static bool field(import_ctx *c, const mlir_op *op, hlo_attr_kind kind, const ml
 
 // --- fields put together from several attributes --------------------------------------------------------------------
 
-// The list `name`, n long, or n times `value` if it is absent.
-static bool list_or(import_ctx *c, const mlir_op *op, const char *name, int n, int64_t value, const int64_t **out) {
+// The list `name`, n long, or n times `value` if it is absent. label: the constraint on its size.
+static bool list_or(import_ctx *c, const mlir_op *op, const char *name, int n, int64_t value, const char *label,
+                    const int64_t **out) {
   hlo_i64s l;
   if (mlir_op_attr(op, name)) {
     if (!import_named_i64s(c, op, name, true, &l)) return false;
     if (l.n != n)
-      return import_fail(c, op->loc, "'" STRV_FMT "': '%s' has %d entries, expected %d", STRV_ARG(op->name), name, l.n,
-                         n);
+      return import_fail(c, op->loc, STRV_FMT "_%s: %s has %d entries; expected %d", STRV_ARG(import_op_label(op)), label,
+                         name, l.n, n);
     *out = l.data;
     return true;
   }
@@ -353,12 +376,43 @@ static bool list_or(import_ctx *c, const mlir_op *op, const char *name, int n, i
   return true;
 }
 
-static bool window(import_ctx *c, const mlir_op *op, int n, const int64_t *sizes, bool conv, hlo_window *out) {
+// The same for lists of a window, where an empty one counts as absent, too.
+static bool window_list(import_ctx *c, const mlir_op *op, const char *name, int n, int64_t value, const char *label,
+                        const int64_t **out) {
+  hlo_i64s l;
+  mlir_op without = *op;
+  if (!import_named_i64s(c, op, name, false, &l)) return false;
+  if (!l.n) without.n_attrs = 0;
+  return list_or(c, &without, name, n, value, label, out);
+}
+
+// What a window's lists are called, and the constraints on their sizes.
+typedef struct window_names {
+  const char *strides, *padding, *base, *base_name, *dilation, *dilation_name, *reversal;
+} window_names;
+
+static bool window_padding(import_ctx *c, const mlir_op *op, int n, const char *label, const int64_t **out) {
+  const mlir_attr *a = mlir_op_attr(op, "padding");
+  if (a && a->kind == MLIR_ATTR_DENSE && a->type && a->data_size &&
+      (a->type->rank != 2 || a->type->dims[0] != n || a->type->dims[1] != 2)) {
+    strbuf text = {0};
+    for (int i = 0; i < a->type->rank; i++) strbuf_printf(&text, i ? ", %lld" : "%lld", (long long)a->type->dims[i]);
+    import_fail(c, op->loc, STRV_FMT "_%s: padding has shape [" STRV_FMT "]; expected [%d, 2]",
+                STRV_ARG(import_op_label(op)), label, STRV_ARG(strbuf_view(&text)), n);
+    strbuf_deinit(&text);
+    return false;
+  }
+  return window_list(c, op, "padding", 2 * n, 0, label, out);
+}
+
+static bool window(import_ctx *c, const mlir_op *op, int n, const int64_t *sizes, const window_names *names,
+                   hlo_window *out) {
   const int64_t *stride = NULL, *pad = NULL, *base = NULL, *dilation = NULL, *reversal = NULL;
-  if (!list_or(c, op, "window_strides", n, 1, &stride) || !list_or(c, op, "padding", 2 * n, 0, &pad) ||
-      !list_or(c, op, conv ? "lhs_dilation" : "base_dilations", n, 1, &base) ||
-      !list_or(c, op, conv ? "rhs_dilation" : "window_dilations", n, 1, &dilation) ||
-      !list_or(c, op, "window_reversal", n, 0, &reversal))
+  if (!window_list(c, op, "window_strides", n, 1, names->strides, &stride) ||
+      !window_padding(c, op, n, names->padding, &pad) ||
+      !window_list(c, op, names->base_name, n, 1, names->base, &base) ||
+      !window_list(c, op, names->dilation_name, n, 1, names->dilation, &dilation) ||
+      !window_list(c, op, "window_reversal", n, 0, names->reversal, &reversal))
     return false;
   hlo_window_dim *dims = ARENA_ARRAY(c->arena, hlo_window_dim, n);
   for (int i = 0; i < n; i++) {
@@ -368,14 +422,22 @@ static bool window(import_ctx *c, const mlir_op *op, int n, const int64_t *sizes
   return true;
 }
 
-static bool reduce_window(import_ctx *c, const mlir_op *op, hlo_window *out) {
+static bool reduce_window(import_ctx *c, const mlir_op *op, bool select_and_scatter, hlo_window *out) {
+  static const window_names names[2] = {
+      {"c6", "c12", "c8", "base_dilations", "c10", "window_dilations", "attributes"},
+      {"c6", "c8", "attributes", "base_dilations", "attributes", "window_dilations", "attributes"}};
   const hlo_shape *shape = op->n_operands ? import_type(c, op->operands[0]->type, op->loc) : NULL;
   const int64_t *sizes;
   if (!shape) return import_fail(c, op->loc, "'" STRV_FMT "' has no operand", STRV_ARG(op->name));
-  return list_or(c, op, "window_dimensions", shape->rank, 1, &sizes) && window(c, op, shape->rank, sizes, false, out);
+  if (!mlir_op_attr(op, "window_dimensions"))
+    return import_fail(c, op->loc, STRV_FMT "_c4: window_dimensions is missing; expected %d sizes",
+                       STRV_ARG(import_op_label(op)), shape->rank);
+  return list_or(c, op, "window_dimensions", shape->rank, 1, "c4", &sizes) &&
+         window(c, op, shape->rank, sizes, &names[select_and_scatter], out);
 }
 
 static bool convolution(import_ctx *c, const mlir_op *op, hlo_attrs_convolution *a) {
+  static const window_names names = {"c2", "c4", "c5", "lhs_dilation", "c7", "rhs_dilation", "c9"};
   const hlo_shape *kernel = op->n_operands > 1 ? import_type(c, op->operands[1]->type, op->loc) : NULL;
   if (!kernel) return import_fail(c, op->loc, "'" STRV_FMT "' lacks operands", STRV_ARG(op->name));
   int n = a->dnums.kernel_spatial.n;
@@ -383,12 +445,11 @@ static bool convolution(import_ctx *c, const mlir_op *op, hlo_attrs_convolution 
   for (int i = 0; i < n; i++) {
     int64_t d = a->dnums.kernel_spatial.data[i];
     if (d < 0 || d >= kernel->rank)
-      return import_fail(c, op->loc,
-                         "'" STRV_FMT "': kernel spatial dimension %lld is out of range, the kernel has rank %d",
-                         STRV_ARG(op->name), (long long)d, kernel->rank);
+      return import_fail(c, op->loc, STRV_FMT "_c18: kernel spatial dimension %d is %lld; expected one in [0, %d)",
+                         STRV_ARG(import_op_label(op)), i, (long long)d, kernel->rank);
     sizes[i] = kernel->dims[d];
   }
-  return window(c, op, n, sizes, true, &a->window);
+  return window(c, op, n, sizes, &names, &a->window);
 }
 
 static bool slice(import_ctx *c, const mlir_op *op, hlo_slice *out) {
@@ -398,8 +459,8 @@ static bool slice(import_ctx *c, const mlir_op *op, hlo_slice *out) {
       !import_named_i64s(c, op, "limit_indices", true, &limit))
     return false;
   if (limit.n != start.n)
-    return import_fail(c, op->loc, "'stablehlo.slice': %d start_indices, but %d limit_indices", start.n, limit.n);
-  if (!list_or(c, op, "strides", start.n, 1, &stride)) return false;
+    return import_fail(c, op->loc, "slice_c2: %d start_indices, but %d limit_indices; expected as many", start.n, limit.n);
+  if (!list_or(c, op, "strides", start.n, 1, "c2", &stride)) return false;
   *out = (hlo_slice){start.data, limit.data, stride, start.n};
   return true;
 }
@@ -408,7 +469,8 @@ static bool padding(import_ctx *c, const mlir_op *op, hlo_padding *out) {
   hlo_i64s low;
   const int64_t *high = NULL, *interior = NULL;
   if (!import_named_i64s(c, op, "edge_padding_low", true, &low) ||
-      !list_or(c, op, "edge_padding_high", low.n, 0, &high) || !list_or(c, op, "interior_padding", low.n, 0, &interior))
+      !list_or(c, op, "edge_padding_high", low.n, 0, "c2", &high) ||
+      !list_or(c, op, "interior_padding", low.n, 0, "c2", &interior))
     return false;
   hlo_padding_dim *dims = ARENA_ARRAY(c->arena, hlo_padding_dim, low.n);
   for (int i = 0; i < low.n; i++) dims[i] = (hlo_padding_dim){low.data[i], high[i], interior[i]};
@@ -433,7 +495,7 @@ static bool channel(import_ctx *c, const mlir_op *op, int64_t *id, int64_t *type
   return import_fail(c, op->loc, "'" STRV_FMT "': channel_handle is not a channel handle", STRV_ARG(op->name));
 }
 
-static int64_t api_version(const mlir_attr *a) {
+int64_t import_api_version(const mlir_attr *a) {
   static const char *const names[] = {"API_VERSION_UNSPECIFIED", "API_VERSION_ORIGINAL", "API_VERSION_STATUS_RETURNING",
                                       "API_VERSION_STATUS_RETURNING_UNIFIED", "API_VERSION_TYPED_FFI"};
   int64_t x;
@@ -464,7 +526,7 @@ static bool operand_aliases(import_ctx *c, const mlir_op *op, hlo_i64s *out) {
 static bool custom_call(import_ctx *c, const mlir_op *op, hlo_attrs_custom_call *a) {
   static const char *const own[] = {"call_target_name", "has_side_effect", "api_version", "output_operand_aliases",
                                     "called_computations"};
-  a->api_version = api_version(mlir_op_attr(op, "api_version"));
+  a->api_version = import_api_version(mlir_op_attr(op, "api_version"));
   if (!operand_aliases(c, op, &a->operand_tuple_aliasing)) return false;
   hlo_dict_entry *entries = ARENA_ARRAY(c->arena, hlo_dict_entry, op->n_attrs);
   int n = 0;
@@ -491,9 +553,9 @@ static bool special_fields(import_ctx *c, const mlir_op *op, hlo_attr_list list,
     case HLO_ATTR_LIST_pad:
       return padding(c, op, &((hlo_attrs_pad *)attrs)->padding);
     case HLO_ATTR_LIST_reduce_window:
-      return reduce_window(c, op, &((hlo_attrs_reduce_window *)attrs)->window);
+      return reduce_window(c, op, false, &((hlo_attrs_reduce_window *)attrs)->window);
     case HLO_ATTR_LIST_select_and_scatter:
-      return reduce_window(c, op, &((hlo_attrs_select_and_scatter *)attrs)->window);
+      return reduce_window(c, op, true, &((hlo_attrs_select_and_scatter *)attrs)->window);
     case HLO_ATTR_LIST_convolution:
       return convolution(c, op, attrs);
     case HLO_ATTR_LIST_ragged_dot:
@@ -528,6 +590,21 @@ static bool special_fields(import_ctx *c, const mlir_op *op, hlo_attr_list list,
   }
 }
 
+// Groups and pairs are matrices; the label is that of the operation's input, or of the constraint that pairs are pairs.
+static bool bad_form(import_ctx *c, const mlir_op *op, const hlo_attr_desc *d, const mlir_attr *a) {
+  bool pairs = d->kind == HLO_ATTR_KIND_pairs, groups = d->kind == HLO_ATTR_KIND_groups;
+  bool matrix = a->kind == MLIR_ATTR_DENSE && a->type && a->type->rank == 2;
+  const char *label = pairs ? matrix ? "c1" : "i2" : strv_eq_cstr(op->name, "stablehlo.all_gather") ? "i3" : "i2";
+  if (groups && strv_eq_cstr(op->name, "stablehlo.all_to_all")) label = "i5";
+  if (groups && strv_eq_cstr(op->name, "stablehlo.reduce_scatter")) label = "i3";
+  if (!pairs && !groups) label = d->stablehlo_name;
+  return import_fail(c, op->loc, STRV_FMT "_%s: %s is " STRV_FMT "%s", STRV_ARG(import_op_label(op)), label,
+                     d->stablehlo_name, STRV_ARG(strv_take(import_attr_text(c, a), 200)),
+                     pairs    ? "; expected pairs of integers, in two dimensions"
+                     : groups ? "; expected integers in two dimensions"
+                              : ", which is not a form that is expected here");
+}
+
 void *import_attrs(import_ctx *c, const mlir_op *op, hlo_attr_list list, bool *ok) {
   const hlo_attr_list_info *info = &hlo_attr_list_table[list];
   *ok = true;
@@ -543,11 +620,10 @@ void *import_attrs(import_ctx *c, const mlir_op *op, hlo_attr_list list, bool *o
     } else if (a->kind == MLIR_ATTR_DIALECT && strv_eq_cstr(a->mnemonic, "replica_group_mesh_axes")) {
       *ok = d->kind == HLO_ATTR_KIND_groups && import_mesh_groups(c, op, a, (hlo_groups *)(attrs + d->offset));
     } else if (!field(c, op, d->kind, a, attrs + d->offset)) {
-      if (d->kind == HLO_ATTR_KIND_literal && c->code != LEMNOS_OK)
+      if (d->kind == HLO_ATTR_KIND_literal && c->code != LEMNOS_OK)  // reported
         *ok = false;
       else
-        *ok = import_fail(c, op->loc, "'" STRV_FMT "': the attribute '%s' has a form that is not expected: " STRV_FMT,
-                          STRV_ARG(op->name), d->stablehlo_name, STRV_ARG(strv_take(import_attr_text(c, a), 200)));
+        *ok = bad_form(c, op, d, a);
     }
     if (!*ok) return NULL;
   }

@@ -18,7 +18,7 @@ static hlo_instr *broadcast_to(import_ctx *c, import_scope *s, hlo_instr *x, int
 }
 
 // The size of dimension d of x as an s32 scalar.
-static hlo_instr *size_of(import_ctx *c, import_scope *s, hlo_instr *x, int d, const loc *l) {
+hlo_instr *import_size_of(import_ctx *c, import_scope *s, hlo_instr *x, int d, const loc *l) {
   hlo_builder b = import_builder(s, l);
   if (x->shape->dims[d] != HLO_DYNAMIC) return hlo_build_scalar_i64(&b, HLO_S32, x->shape->dims[d]);
   hlo_attrs_dimension *a = hlo_attrs_create(c->arena, HLO_ATTR_LIST_dimension);
@@ -27,7 +27,7 @@ static hlo_instr *size_of(import_ctx *c, import_scope *s, hlo_instr *x, int d, c
                      NULL, a, l);
 }
 
-static hlo_instr *vector_of(import_ctx *c, import_scope *s, hlo_instr **scalars, int64_t n, const loc *l) {
+hlo_instr *import_vector_of(import_ctx *c, import_scope *s, hlo_instr **scalars, int64_t n, const loc *l) {
   int64_t one = 1;
   const hlo_shape *single = hlo_shape_array(c->module->shapes, HLO_S32, 1, &one);
   for (int i = 0; i < n; i++)
@@ -51,8 +51,8 @@ hlo_instr *import_broadcast_like(import_ctx *c, import_scope *s, hlo_instr *scal
     return import_emit(c, s, HLO_OP_BROADCAST_IN_DIM, shape, 1, &scalar, 0, NULL, attrs, l);
   }
   hlo_instr **sizes = ARENA_ARRAY(c->arena, hlo_instr *, like->shape->rank);
-  for (int i = 0; i < like->shape->rank; i++) sizes[i] = size_of(c, s, like, i, l);
-  hlo_instr *operands[2] = {scalar, vector_of(c, s, sizes, like->shape->rank, l)};
+  for (int i = 0; i < like->shape->rank; i++) sizes[i] = import_size_of(c, s, like, i, l);
+  hlo_instr *operands[2] = {scalar, import_vector_of(c, s, sizes, like->shape->rank, l)};
   if (!operands[1]) return NULL;
   void *attrs = hlo_attrs_create(c->arena, HLO_ATTR_LIST_dynamic_broadcast);
   return import_emit(c, s, HLO_OP_DYNAMIC_BROADCAST_IN_DIM, shape, 2, operands, 0, NULL, attrs, l);
@@ -73,7 +73,7 @@ static bool dynamic_operands(import_ctx *c, import_scope *s, const mlir_op *op, 
       for (int k = 0; k < operands[i]->shape->rank; k++) {
         int64_t size = operands[i]->shape->dims[k];
         if (maps[i * rank + k] != d || size == 1 || (dims[d] != HLO_DYNAMIC && dims[d] != 1)) continue;
-        hlo_instr *own = size_of(c, s, operands[i], k, l);
+        hlo_instr *own = import_size_of(c, s, operands[i], k, l);
         if (!own) return false;
         if (sizes[d] && size == HLO_DYNAMIC) {
           hlo_instr *is_one =
@@ -86,7 +86,7 @@ static bool dynamic_operands(import_ctx *c, import_scope *s, const mlir_op *op, 
     }
     if (!sizes[d]) sizes[d] = hlo_build_scalar_i64(&b, HLO_S32, 1);
   }
-  hlo_instr *shape = vector_of(c, s, sizes, rank, l);
+  hlo_instr *shape = import_vector_of(c, s, sizes, rank, l);
   if (!shape) return false;
   for (int i = 0; i < n; i++) {
     hlo_instr *pair[2] = {operands[i], shape};
@@ -223,6 +223,13 @@ static bool op_constant_like(import_ctx *c, import_scope *s, const mlir_op *op) 
   if (!shape) return false;
   if (!hlo_shape_is_array(shape) || shape->quant || !hlo_shape_is_array(like->shape))
     return import_fail(c, op->loc, "'chlo.constant_like' needs a tensor of numbers");
+  if ((v->kind == MLIR_ATTR_FLOAT || v->kind == MLIR_ATTR_INTEGER) && v->type) {
+    const hlo_shape *own = import_type(c, v->type, op->loc);
+    if (!own) return false;
+    if (own->dtype != shape->dtype)
+      return import_fail(c, op->loc, "constant_like: the value has type %s; expected the result's element type %s",
+                         hlo_dtype_table[own->dtype].hlo_name, hlo_dtype_table[shape->dtype].hlo_name);
+  }
   void *element = arena_alloc(c->arena, 16);
   const hlo_shape *scalar = hlo_shape_array(c->module->shapes, shape->dtype, 0, NULL);
   if (v->kind == MLIR_ATTR_DENSE && v->splat && v->data_size == (size_t)hlo_dtype_bytes(shape->dtype))

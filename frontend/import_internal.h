@@ -4,8 +4,8 @@
 // Functions return false (or NULL) after having reported; the status is made once, at the end, from the sink and the
 // code of the first report. A scope is one computation under construction; MLIR values are looked up in it. A value of
 // an enclosing scope is a capture: while, if and case bind captures to extra parameters before their regions are
-// translated; everywhere else only values that can be computed anew inside (constants and cheap pure chains of them)
-// are allowed.
+// translated, reduce, sort, map, scatter and scan make inputs of them (import_captures.c); everywhere else only values
+// that can be computed anew inside (constants and cheap pure chains of them) are allowed.
 #ifndef FRONTEND_IMPORT_INTERNAL_H
 #define FRONTEND_IMPORT_INTERNAL_H
 
@@ -47,6 +47,13 @@ typedef struct import_handler {
 } import_handler;
 
 typedef VEC(hlo_instr *) import_values;
+typedef VEC(const mlir_value *) import_mlir_values;
+
+// What a region uses from outside of it, and where that is in the scope around.
+typedef struct import_captures {
+  import_mlir_values values;
+  hlo_instr **instrs;
+} import_captures;
 
 enum { IMPORT_MAX_DEPTH = 800 };
 
@@ -75,6 +82,8 @@ hlo_builder import_builder(import_scope *s, const loc *l);
 // The function's computation, translated now if it was not yet.
 hlo_computation *import_function(import_ctx *c, strv name, const loc *l);
 bool import_is_terminator(const mlir_op *op);
+// Was the operation, of a region inside the scope, computed in the scope already?
+bool import_is_moved_out(const import_scope *s, const mlir_op *op);
 
 // --- import_types.c -------------------------------------------------------------------------------------------------
 
@@ -89,6 +98,9 @@ void *import_attrs(import_ctx *c, const mlir_op *op, hlo_attr_list list, bool *o
 bool import_i64s(import_ctx *c, const mlir_attr *a, hlo_i64s *out);  // false without a report
 bool import_named_i64s(import_ctx *c, const mlir_op *op, const char *name, bool required, hlo_i64s *out);
 bool import_int(const mlir_attr *a, int64_t *out);
+// The operation as constraints cite it: "reduce_window" of stablehlo.reduce_window.
+strv import_op_label(const mlir_op *op);
+int64_t import_api_version(const mlir_attr *a);  // of a custom call; 1 if absent
 const hlo_literal *import_literal(import_ctx *c, const mlir_attr *a, const hlo_shape *shape, const loc *l);
 // A struct attribute's entry; underscores and case of its name do not matter.
 const mlir_attr *import_entry(const mlir_attr *a, const char *name);
@@ -99,8 +111,11 @@ bool import_mesh_groups(import_ctx *c, const mlir_op *op, const mlir_attr *a, hl
 
 // --- import_regions.c -----------------------------------------------------------------------------------------------
 
-// A region without captures as a computation, its block arguments as parameters.
-hlo_computation *import_region(import_ctx *c, import_scope *s, const mlir_op *op, int region);
+bool import_is_inside(const mlir_value *v, const mlir_region *r);
+// Appends the values from outside that the region uses, but for those that can be made anew (and, where the scope has
+// them already, those that were moved out of it).
+void import_collect_captures(import_ctx *c, const import_scope *s, const mlir_region *r, u64map *seen,
+                             import_mlir_values *out);
 bool import_while(import_ctx *c, import_scope *s, const mlir_op *op);
 bool import_conditional(import_ctx *c, import_scope *s, const mlir_op *op);
 bool import_inline_region(import_ctx *c, import_scope *s, const mlir_op *op);  // sdy.named_computation and the like
@@ -117,6 +132,22 @@ bool import_manual_computation(import_ctx *c, import_scope *s, const mlir_op *op
 // XLA's custom calls for the same; x is the only operand.
 bool import_shard_mark(import_ctx *c, import_scope *s, const mlir_op *op, strv target, hlo_instr *x);
 
+// --- import_captures.c ----------------------------------------------------------------------------------------------
+
+// What the regions of op use from outside and what is to be passed in; none for operations that cannot take it.
+bool import_find_captures(import_ctx *c, import_scope *s, const mlir_op *op, hlo_op hop, import_captures *out);
+// The region with parameters for the captures, and the operation with operands for them, its results bound.
+hlo_computation *import_captured_region(import_ctx *c, import_scope *outer, const mlir_op *op, int region, hlo_op hop,
+                                        const import_captures *caps);
+bool import_emit_captured(import_ctx *c, import_scope *s, const mlir_op *op, hlo_op hop, hlo_instr *const *operands,
+                          hlo_computation *const *called, void *attrs, const import_captures *caps);
+
+// --- import_checks.c ------------------------------------------------------------------------------------------------
+
+// What HLO does not keep: tolerances, layouts of custom calls, buffers. false after a report.
+bool import_check_op(import_ctx *c, const mlir_op *op);
+bool import_is_buffer_call(strv target);  // CreateBuffer, Pin, Unpin
+
 // --- import_ops.c, import_chlo.c, import_einsum.c -------------------------------------------------------------------
 
 bool import_generic(import_ctx *c, import_scope *s, const mlir_op *op, hlo_op hop);
@@ -124,6 +155,9 @@ extern const import_handler import_op_handlers[];  // ends with a NULL name
 extern const import_handler import_chlo_handlers[];
 bool import_einsum(import_ctx *c, import_scope *s, const mlir_op *op);
 bool import_unary_einsum(import_ctx *c, import_scope *s, const mlir_op *op);
+// The size of dimension d of x as an s32 scalar; n such scalars as a vector.
+hlo_instr *import_size_of(import_ctx *c, import_scope *s, hlo_instr *x, int d, const loc *l);
+hlo_instr *import_vector_of(import_ctx *c, import_scope *s, hlo_instr **scalars, int64_t n, const loc *l);
 // v broadcast to the (dynamic) shape of `like`.
 hlo_instr *import_broadcast_like(import_ctx *c, import_scope *s, hlo_instr *scalar, hlo_instr *like, const loc *l);
 

@@ -5,18 +5,52 @@
 
 // --- the generic path -----------------------------------------------------------------------------------------------
 
+// The constraint that there are inputs at all, where the specification numbers it.
+static const char *count_label(hlo_op hop) {
+  switch (hop) {
+    case HLO_OP_CONCATENATE:
+    case HLO_OP_REDUCE:
+      return "c3";
+    case HLO_OP_REDUCE_WINDOW:
+    case HLO_OP_SORT:
+      return "c1";
+    case HLO_OP_MAP:
+      return "c2";
+    default:
+      return "operands";
+  }
+}
+
 static bool count_operands(import_ctx *c, const mlir_op *op, hlo_op hop) {
   const hlo_op_info *info = &hlo_op_table[hop];
   if (op->n_operands >= info->min_operands && (info->max_operands < 0 || op->n_operands <= info->max_operands))
     return true;
-  return import_fail(c, op->loc, "'" STRV_FMT "' has %d operands, expected %s%d", STRV_ARG(op->name), op->n_operands,
-                     info->max_operands < 0 ? "at least " : "", info->min_operands);
+  return import_fail(c, op->loc, STRV_FMT "_%s: %d operands; expected %s%d", STRV_ARG(import_op_label(op)),
+                     count_label(hop), op->n_operands, info->max_operands < 0 ? "at least " : "", info->min_operands);
+}
+
+// chlo.scan may repeat the size of what is scanned.
+static bool scan_size(import_ctx *c, const mlir_op *op, const hlo_attrs_scan *a, hlo_instr *const *operands) {
+  int64_t given, inputs = op->n_operands - a->n_carries;
+  const mlir_attr *size = mlir_op_attr(op, "scan_dim_size");
+  if (!size) return true;
+  if (!import_int(size, &given)) return import_fail(c, op->loc, "'chlo.scan': 'scan_dim_size' is not an integer");
+  for (int64_t i = 0; i < inputs && i < op->n_operands; i++) {
+    const hlo_shape *x = operands[i]->shape;
+    if (a->dimension < 0 || a->dimension >= x->rank) continue;  // reported by inference
+    int64_t have = x->dims[a->dimension];
+    if (have != HLO_DYNAMIC && have != given)
+      return import_fail(c, op->loc, "scan_c5: input %lld has size %lld in the scanned dimension; scan_dim_size is %lld",
+                         (long long)i, (long long)have, (long long)given);
+  }
+  return true;
 }
 
 static bool finish_attrs(import_ctx *c, const mlir_op *op, hlo_op hop, hlo_instr *const *operands, void *attrs) {
   if (hop == HLO_OP_SORT) {  // negative dimensions count from the end
     hlo_attrs_sort *a = attrs;
-    if (a->dimension < 0) a->dimension += operands[0]->shape->rank;
+    int rank = operands[0]->shape->rank;
+    if (a->dimension < 0 && a->dimension >= -rank) a->dimension += rank;
   }
   if (hop == HLO_OP_SCAN) {
     hlo_i64s sizes;
@@ -25,6 +59,7 @@ static bool finish_attrs(import_ctx *c, const mlir_op *op, hlo_op hop, hlo_instr
       ((hlo_attrs_scan *)attrs)->n_carries = sizes.data[1];
     else
       ((hlo_attrs_scan *)attrs)->n_carries = op->n_operands / 2;
+    return scan_size(c, op, attrs, operands);
   }
   return true;
 }
@@ -38,11 +73,14 @@ bool import_generic(import_ctx *c, import_scope *s, const mlir_op *op, hlo_op ho
   void *attrs = import_attrs(c, op, (hlo_attr_list)info->attrs, &ok);
   if (!ok || !finish_attrs(c, op, hop, operands, attrs)) return false;
   if (info->n_called >= 0 && op->n_regions != info->n_called)
-    return import_fail(c, op->loc, "'" STRV_FMT "' has %d regions, expected %d", STRV_ARG(op->name), op->n_regions,
-                       info->n_called);
+    return import_fail(c, op->loc, STRV_FMT "_regions: %d regions; expected %d", STRV_ARG(import_op_label(op)),
+                       op->n_regions, info->n_called);
+  import_captures caps;
   hlo_computation **called = ARENA_ARRAY(c->arena, hlo_computation *, op->n_regions);
+  if (!import_find_captures(c, s, op, hop, &caps)) return false;
   for (int i = 0; i < op->n_regions; i++)
-    if (!(called[i] = import_region(c, s, op, i))) return false;
+    if (!(called[i] = import_captured_region(c, s, op, i, hop, &caps))) return false;
+  if (caps.values.len) return import_emit_captured(c, s, op, hop, operands, called, attrs, &caps);
   const hlo_shape *declared = NULL;
   if (op->n_results && !(declared = import_result_shape(c, op))) return false;
   hlo_instr *i = import_emit(c, s, hop, declared, op->n_operands, operands, op->n_regions, called, attrs, op->loc);
@@ -76,8 +114,11 @@ static bool op_call(import_ctx *c, import_scope *s, const mlir_op *op) {
 
 static bool op_composite(import_ctx *c, import_scope *s, const mlir_op *op) {
   bool ok;
-  for (int i = 0; i < op->n_regions; i++)
-    if (op->regions[i].first) return import_refuse(c, op->loc, "'stablehlo.composite' with regions is not supported");
+  // Regions are there for consumers that know the name; what it computes is its decomposition.
+  const mlir_attr *name = mlir_op_attr(op, "decomposition");
+  if (name && name->kind == MLIR_ATTR_SYMBOL && !name->n_items && !strmap_has(&c->funcs, name->string))
+    return import_fail(c, op->loc, "composite_c2: there is no function @" STRV_FMT " to be the decomposition",
+                       STRV_ARG(name->string));
   void *attrs = import_attrs(c, op, HLO_ATTR_LIST_composite, &ok);
   return ok && call_like(c, s, op, HLO_OP_COMPOSITE, symbol_function(c, op, "decomposition"), attrs);
 }
@@ -168,6 +209,18 @@ static bool is_mark(strv target) {
   return false;
 }
 
+// A buffer is the array it holds; nothing is known of a new one.
+static bool buffer_call(import_ctx *c, import_scope *s, const mlir_op *op, hlo_instr *x, const hlo_shape *shape) {
+  if (!x) {
+    void *zero = arena_alloc(c->arena, 16);
+    memset(zero, 0, 16);
+    hlo_builder b = import_builder(s, op->loc);
+    x = hlo_build_constant(&b, hlo_literal_splat(c->arena, shape, zero));
+  }
+  import_bind(c, s, &op->results[0], x);
+  return true;
+}
+
 static bool op_custom_call(import_ctx *c, import_scope *s, const mlir_op *op) {
   bool ok, done;
   hlo_attrs_custom_call *attrs = import_attrs(c, op, HLO_ATTR_LIST_custom_call, &ok);
@@ -186,6 +239,7 @@ static bool op_custom_call(import_ctx *c, import_scope *s, const mlir_op *op) {
   bool shards = strv_eq_cstr(attrs->target, "SPMDFullToShardShape") || strv_eq_cstr(attrs->target, "SPMDShardToFullShape");
   if (shards && op->n_operands == 1 && op->n_results == 1)
     return import_shard_mark(c, s, op, attrs->target, operands[0]);
+  if (import_is_buffer_call(attrs->target)) return buffer_call(c, s, op, op->n_operands ? operands[0] : NULL, shape);
   const mlir_attr *names = mlir_op_attr(op, "called_computations");
   int n = names && names->kind == MLIR_ATTR_ARRAY ? names->n_items : 0;
   hlo_computation **called = ARENA_ARRAY(c->arena, hlo_computation *, n);
@@ -251,6 +305,17 @@ static bool op_dot(import_ctx *c, import_scope *s, const mlir_op *op) {
   return i && import_bind_results(c, s, op, i);
 }
 
+// The sizes of a broadcast's result: those that are added, then the operand's, which are computed where they are unknown.
+static hlo_instr *broadcast_sizes(import_ctx *c, import_scope *s, hlo_i64s sizes, hlo_instr *x, const loc *l) {
+  hlo_instr **all = ARENA_ARRAY(c->arena, hlo_instr *, sizes.n + x->shape->rank);
+  for (int i = 0; i < sizes.n; i++) {
+    hlo_builder b = import_builder(s, l);
+    all[i] = hlo_build_scalar_i64(&b, HLO_S32, sizes.data[i]);
+  }
+  for (int i = 0; i < x->shape->rank; i++) all[sizes.n + i] = import_size_of(c, s, x, i, l);
+  return import_vector_of(c, s, all, sizes.n + x->shape->rank, l);
+}
+
 static bool op_broadcast(import_ctx *c, import_scope *s, const mlir_op *op) {
   hlo_i64s sizes;
   if (!count_operands(c, op, HLO_OP_BROADCAST_IN_DIM) || !import_named_i64s(c, op, "broadcast_sizes", true, &sizes))
@@ -259,11 +324,33 @@ static bool op_broadcast(import_ctx *c, import_scope *s, const mlir_op *op) {
   const hlo_shape *shape = operands ? import_result_shape(c, op) : NULL;
   if (!shape) return false;
   int rank = operands[0]->shape->rank;
+  for (int i = 0; i < sizes.n; i++) {
+    if (sizes.data[i] < 0)
+      return import_fail(c, op->loc, "broadcast: broadcast_sizes[%d] is %lld; expected >= 0", i, (long long)sizes.data[i]);
+    if (hlo_shape_is_array(shape) && i < shape->rank && shape->dims[i] != HLO_DYNAMIC && shape->dims[i] != sizes.data[i])
+      return import_fail(c, op->loc, "broadcast: dimension %d of the result has size %lld; expected broadcast_sizes[%d], %lld",
+                         i, (long long)shape->dims[i], i, (long long)sizes.data[i]);
+  }
+  for (int i = 0; hlo_shape_is_array(shape) && shape->rank == sizes.n + rank && i < rank; i++) {
+    int64_t have = shape->dims[sizes.n + i], want = operands[0]->shape->dims[i];
+    if (have != want && have != HLO_DYNAMIC && want != HLO_DYNAMIC)
+      return import_fail(c, op->loc, "broadcast: dimension %d of the result has size %lld; expected the operand's, %lld",
+                         sizes.n + i, (long long)have, (long long)want);
+  }
   int64_t *dims = ARENA_ARRAY(c->arena, int64_t, rank);
   for (int i = 0; i < rank; i++) dims[i] = sizes.n + i;
-  hlo_attrs_broadcast *attrs = hlo_attrs_create(c->arena, HLO_ATTR_LIST_broadcast);
-  attrs->dimensions = (hlo_i64s){dims, rank};
-  hlo_instr *i = import_emit(c, s, HLO_OP_BROADCAST_IN_DIM, shape, 1, operands, 0, NULL, attrs, op->loc);
+  hlo_instr *i;
+  if (hlo_shape_is_static(shape) || !hlo_shape_is_array(shape) || !hlo_shape_is_array(operands[0]->shape)) {
+    hlo_attrs_broadcast *attrs = hlo_attrs_create(c->arena, HLO_ATTR_LIST_broadcast);
+    attrs->dimensions = (hlo_i64s){dims, rank};
+    i = import_emit(c, s, HLO_OP_BROADCAST_IN_DIM, shape, 1, operands, 0, NULL, attrs, op->loc);
+  } else {
+    hlo_attrs_dynamic_broadcast *attrs = hlo_attrs_create(c->arena, HLO_ATTR_LIST_dynamic_broadcast);
+    attrs->dimensions = (hlo_i64s){dims, rank};
+    hlo_instr *both[2] = {operands[0], broadcast_sizes(c, s, sizes, operands[0], op->loc)};
+    if (!both[1]) return false;
+    i = import_emit(c, s, HLO_OP_DYNAMIC_BROADCAST_IN_DIM, shape, 2, both, 0, NULL, attrs, op->loc);
+  }
   return i && import_bind_results(c, s, op, i);
 }
 
@@ -316,6 +403,26 @@ static bool call_symbols(import_ctx *c, const mlir_op *op, const mlir_attr *name
   return true;
 }
 
+// The programs together take the operands and give the results; an infeed function gives one tensor.
+static bool check_parallel(import_ctx *c, const mlir_op *op, hlo_computation *const *called, int n, int n_programs) {
+  int params = 0, results = 0;
+  for (int i = 0; i < n_programs; i++) {
+    params += called[i]->n_params;
+    results += hlo_shape_is_tuple(called[i]->root->shape) ? called[i]->root->shape->n_elements : 1;
+  }
+  if (params != op->n_operands)
+    return import_fail(c, op->loc, "'interpreter.run_parallel': %d operands; expected %d, what the programs take together",
+                       op->n_operands, params);
+  if (results != op->n_results)
+    return import_fail(c, op->loc, "'interpreter.run_parallel': %d results; expected %d, what the programs give together",
+                       op->n_results, results);
+  for (int i = n_programs; i < n; i++)
+    if (!hlo_shape_is_array(called[i]->root->shape))
+      return import_fail(c, op->loc, "'interpreter.run_parallel': infeed function @" STRV_FMT " must return one tensor",
+                         STRV_ARG(called[i]->name));
+  return true;
+}
+
 static bool op_run_parallel(import_ctx *c, import_scope *s, const mlir_op *op) {
   const mlir_attr *programs = mlir_op_attr(op, "programs"), *infeed = mlir_op_attr(op, "infeed");
   bool ok = programs && programs->kind == MLIR_ATTR_ARRAY && programs->n_items > 0;
@@ -331,7 +438,9 @@ static bool op_run_parallel(import_ctx *c, import_scope *s, const mlir_op *op) {
   hlo_computation **called = ARENA_ARRAY(c->arena, hlo_computation *, total);
   for (int r = 0; r < programs->n_items; r++)
     if (!call_symbols(c, op, programs->items[r], called, &n)) return false;
+  int n_programs = n;
   if (infeed && !call_symbols(c, op, infeed, called, &n)) return false;
+  if (!check_parallel(c, op, called, n, n_programs)) return false;
   hlo_dict_entry entries[] = {number_entry(c, "replicas", programs->n_items),
                               number_entry(c, "partitions", programs->items[0]->n_items)};
   return emit_dialect_call(c, s, op, n, called, dialect_call(c, "interpreter.run_parallel", 2, entries));

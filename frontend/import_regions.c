@@ -38,9 +38,8 @@ bool import_is_clonable(const mlir_value *v, bool constants_only, int depth) {
 
 // --- captures -------------------------------------------------------------------------------------------------------
 
-typedef VEC(const mlir_value *) captures;
-
-static bool is_inside(const mlir_block *b, const mlir_region *r) {
+bool import_is_inside(const mlir_value *v, const mlir_region *r) {
+  const mlir_block *b = v->op ? v->op->parent : v->block;
   while (b) {
     if (b->parent == r) return true;
     b = b->parent && b->parent->parent ? b->parent->parent->parent : NULL;
@@ -48,22 +47,31 @@ static bool is_inside(const mlir_block *b, const mlir_region *r) {
   return false;
 }
 
-static void collect(import_ctx *c, const mlir_region *outermost, const mlir_region *r, u64map *seen, captures *out) {
+// constants_only: of what can be made anew, only constants are left out.
+static void collect(import_ctx *c, const import_scope *s, const mlir_region *outermost, const mlir_region *r,
+                    bool constants_only, u64map *seen, import_mlir_values *out) {
   for (const mlir_block *b = r->first; b; b = b->next) {
     for (const mlir_op *op = b->first; op; op = op->next) {
+      if (s && import_is_moved_out(s, op)) continue;
       for (int i = 0; i < op->n_operands; i++) {
         const mlir_value *v = op->operands[i];
-        if (is_inside(v->op ? v->op->parent : v->block, outermost) || ptrmap_get(seen, v)) continue;
-        if (import_is_clonable(v, true, 0)) continue;
+        bool moved = s && v->op && import_is_moved_out(s, v->op);
+        if ((import_is_inside(v, outermost) && !moved) || ptrmap_get(seen, v)) continue;
+        if (import_is_clonable(v, constants_only, 0)) continue;
         ptrmap_put(c->arena, seen, v, (void *)v);
         vec_push(c->arena, out, v);
       }
-      for (int i = 0; i < op->n_regions; i++) collect(c, outermost, &op->regions[i], seen, out);
+      for (int i = 0; i < op->n_regions; i++) collect(c, s, outermost, &op->regions[i], constants_only, seen, out);
     }
   }
 }
 
-static bool capture_values(import_ctx *c, import_scope *s, const captures *caps, const loc *l, import_values *out) {
+void import_collect_captures(import_ctx *c, const import_scope *s, const mlir_region *r, u64map *seen,
+                             import_mlir_values *out) {
+  collect(c, s, r, r, false, seen, out);
+}
+
+static bool capture_values(import_ctx *c, import_scope *s, const import_mlir_values *caps, const loc *l, import_values *out) {
   for (int i = 0; i < caps->len; i++) {
     hlo_instr *v = import_value(c, s, caps->data[i], l);
     if (!v) return false;
@@ -102,23 +110,6 @@ bool import_scope_body(import_ctx *c, import_scope *s, const mlir_block *b, impo
   return ok;
 }
 
-hlo_computation *import_region(import_ctx *c, import_scope *outer, const mlir_op *op, int region) {
-  const mlir_block *b = NULL;
-  import_scope s;
-  import_values results = {0};
-  if (!import_region_block(c, op, region, &b)) return NULL;
-  s = import_scope_create(c, outer, op, "_body");
-  hlo_builder builder = import_builder(&s, op->loc);
-  for (int i = 0; i < b->n_args; i++) {
-    const hlo_shape *shape = import_type(c, b->args[i].type, op->loc);
-    if (!shape) return NULL;
-    import_bind(c, &s, &b->args[i], hlo_build_parameter(&builder, shape, (strv){0}));
-  }
-  if (!import_scope_body(c, &s, b, &results)) return NULL;
-  import_set_root(c, &s, &results, op->loc);
-  return s.computation;
-}
-
 bool import_inline_region(import_ctx *c, import_scope *s, const mlir_op *op) {
   const mlir_block *b = NULL;
   if (!import_region_block(c, op, 0, &b)) return false;
@@ -152,7 +143,7 @@ bool import_inline_region(import_ctx *c, import_scope *s, const mlir_op *op) {
 // --- while ----------------------------------------------------------------------------------------------------------
 
 // Parameter 0 of the scope's computation, taken apart: the block's arguments, then the captures.
-static bool bind_carried(import_ctx *c, import_scope *s, const mlir_op *op, const mlir_block *b, const captures *caps,
+static bool bind_carried(import_ctx *c, import_scope *s, const mlir_op *op, const mlir_block *b, const import_mlir_values *caps,
                          const hlo_shape *carried, import_values *out_captured) {
   hlo_builder builder = import_builder(s, op->loc);
   hlo_instr *p = hlo_build_parameter(&builder, carried, (strv){0});
@@ -170,7 +161,7 @@ static bool bind_carried(import_ctx *c, import_scope *s, const mlir_op *op, cons
 }
 
 static hlo_computation *while_region(import_ctx *c, import_scope *outer, const mlir_op *op, int region,
-                                     const captures *caps, const hlo_shape *carried) {
+                                     const import_mlir_values *caps, const hlo_shape *carried) {
   const mlir_block *b = op->regions[region].first;
   import_scope s;
   import_values results = {0}, captured = {0};
@@ -178,14 +169,14 @@ static hlo_computation *while_region(import_ctx *c, import_scope *outer, const m
   if (!bind_carried(c, &s, op, b, caps, carried, &captured) || !import_scope_body(c, &s, b, &results)) return NULL;
   if (region == 0) {
     if (results.len != 1) {
-      import_fail(c, op->loc, "the condition of 'stablehlo.while' returns %d values, expected 1", results.len);
+      import_fail(c, op->loc, "while_c1: the condition returns %d values; expected 1", results.len);
       return NULL;
     }
     s.computation->root = results.data[0];
     return s.computation;
   }
   if (results.len != op->n_results) {
-    import_fail(c, op->loc, "the body of 'stablehlo.while' returns %d values, expected %d", results.len, op->n_results);
+    import_fail(c, op->loc, "while_c2: the body returns %d values; expected %d", results.len, op->n_results);
     return NULL;
   }
   vec_append(c->arena, &results, captured.data, captured.len);
@@ -193,17 +184,57 @@ static hlo_computation *while_region(import_ctx *c, import_scope *outer, const m
   return s.computation;
 }
 
+// Do they differ in more than what is known of their sizes?
+static bool is_other_type(const hlo_shape *a, const hlo_shape *b) {
+  if (a == b) return false;
+  if (a->dtype != b->dtype || a->rank != b->rank || !a->quant != !b->quant || hlo_shape_is_tuple(a)) return true;
+  for (int i = 0; i < a->rank; i++)
+    if (a->dims[i] != b->dims[i] && a->dims[i] != HLO_DYNAMIC && b->dims[i] != HLO_DYNAMIC) return true;
+  return false;
+}
+
+// `shape` (of n values) with the i-th of the first values' types replaced where that is another type altogether: for
+// inference to report. Where only less is known of sizes, all parts of the loop share the body's types.
+static const hlo_shape *with_types(import_ctx *c, const hlo_shape *shape, int n, const mlir_value *values, int n_values,
+                                   const loc *l) {
+  const hlo_shape **elements = ARENA_ARRAY(c->arena, const hlo_shape *, n);
+  bool other = false;
+  for (int i = 0; i < n; i++) {
+    const hlo_shape *own = i < n_values ? import_type(c, values[i].type, l) : NULL;
+    if (i < n_values && !own) return NULL;
+    elements[i] = n == 1 ? shape : shape->elements[i];
+    if (!own || !is_other_type(own, elements[i])) continue;
+    elements[i] = own;
+    other = true;
+  }
+  if (!other) return shape;
+  return n == 1 ? elements[0] : hlo_shape_tuple(c->module->shapes, n, elements);
+}
+
+static const hlo_shape *condition_shape(import_ctx *c, const mlir_op *op, const mlir_block *cond,
+                                        const hlo_shape *shape, int n) {
+  return with_types(c, shape, n, cond->args, cond->n_args, op->loc);
+}
+
+static const hlo_shape *while_result(import_ctx *c, const mlir_op *op, const hlo_shape *shape, int n) {
+  return with_types(c, shape, n, op->results, op->n_results, op->loc);
+}
+
 bool import_while(import_ctx *c, import_scope *s, const mlir_op *op) {
   const mlir_block *cond = NULL, *body = NULL;
-  captures caps = {0};
+  import_mlir_values caps = {0};
   u64map seen = {0};
   import_values carried = {0};
   if (!import_region_block(c, op, 0, &cond) || !import_region_block(c, op, 1, &body)) return false;
   if (cond->n_args != op->n_operands || body->n_args != op->n_operands || op->n_results != op->n_operands)
-    return import_fail(c, op->loc, "'stablehlo.while' has %d operands, %d results, regions of %d and %d arguments",
+    return import_fail(c, op->loc,
+                       "while_%s: %d operands, %d results, a condition of %d arguments and a body of %d; expected as many",
+                       cond->n_args != op->n_operands   ? "c1"
+                       : body->n_args != op->n_operands ? "c2"
+                                                        : "c3",
                        op->n_operands, op->n_results, cond->n_args, body->n_args);
-  collect(c, &op->regions[0], &op->regions[0], &seen, &caps);
-  collect(c, &op->regions[1], &op->regions[1], &seen, &caps);
+  collect(c, NULL, &op->regions[0], &op->regions[0], true, &seen, &caps);
+  collect(c, NULL, &op->regions[1], &op->regions[1], true, &seen, &caps);
   hlo_instr **operands = import_operands(c, s, op);
   if (!operands) return false;
   vec_append(c->arena, &carried, operands, op->n_operands);
@@ -218,9 +249,12 @@ bool import_while(import_ctx *c, import_scope *s, const mlir_op *op) {
   hlo_instr *init = carried.len == 1 ? carried.data[0] : hlo_build_tuple(&b, carried.len, carried.data);
   const hlo_shape *shape = carried.len == 1 ? shapes[0] : hlo_shape_tuple(c->module->shapes, carried.len, shapes);
   hlo_computation *called[2];
-  if (!(called[0] = while_region(c, s, op, 0, &caps, shape)) || !(called[1] = while_region(c, s, op, 1, &caps, shape)))
+  const hlo_shape *tested = condition_shape(c, op, cond, shape, carried.len),
+                  *result = tested ? while_result(c, op, shape, carried.len) : NULL;
+  if (!result || !(called[0] = while_region(c, s, op, 0, &caps, tested)) ||
+      !(called[1] = while_region(c, s, op, 1, &caps, shape)))
     return false;
-  hlo_instr *w = import_emit(c, s, HLO_OP_WHILE, shape, 1, &init, 2, called,
+  hlo_instr *w = import_emit(c, s, HLO_OP_WHILE, result, 1, &init, 2, called,
                              hlo_attrs_create(c->arena, HLO_ATTR_LIST_while), op->loc);
   if (!w) return false;
   if (carried.len == 1) {
@@ -234,16 +268,22 @@ bool import_while(import_ctx *c, import_scope *s, const mlir_op *op) {
 
 // --- if, case -------------------------------------------------------------------------------------------------------
 
+// The constraint that branches take nothing.
+static const char *branch_label(const mlir_op *op) {
+  return strv_eq_cstr(op->name, "stablehlo.if") ? "c1" : "c2";
+}
+
 static bool branch(import_ctx *c, import_scope *outer, const mlir_op *op, int region, hlo_instr **out_operand,
                    hlo_computation **out_called) {
   const mlir_block *b = NULL;
-  captures caps = {0};
+  import_mlir_values caps = {0};
   u64map seen = {0};
   import_values values = {0}, results = {0};
   if (!import_region_block(c, op, region, &b)) return false;
   if (b->n_args)
-    return import_fail(c, op->loc, "branch %d of '" STRV_FMT "' has arguments", region, STRV_ARG(op->name));
-  collect(c, &op->regions[region], &op->regions[region], &seen, &caps);
+    return import_fail(c, op->loc, STRV_FMT "_%s: branch %d takes %d arguments; expected none",
+                       STRV_ARG(import_op_label(op)), branch_label(op), region, b->n_args);
+  collect(c, NULL, &op->regions[region], &op->regions[region], true, &seen, &caps);
   if (!capture_values(c, outer, &caps, op->loc, &values)) return false;
   hlo_builder builder = import_builder(outer, op->loc);
   *out_operand = hlo_build_tuple(&builder, values.len, values.data);
@@ -254,8 +294,9 @@ static bool branch(import_ctx *c, import_scope *outer, const mlir_op *op, int re
   for (int i = 0; i < caps.len; i++) import_bind(c, &s, caps.data[i], hlo_build_get(&builder, p, i));
   if (!import_scope_body(c, &s, b, &results)) return false;
   if (results.len != op->n_results)
-    return import_fail(c, op->loc, "branch %d of '" STRV_FMT "' returns %d values, expected %d", region,
-                       STRV_ARG(op->name), results.len, op->n_results);
+    return import_fail(c, op->loc, STRV_FMT "_%s: branch %d returns %d values; expected %d",
+                       STRV_ARG(import_op_label(op)), strv_eq_cstr(op->name, "stablehlo.if") ? "c3" : "c4",
+                       region, results.len, op->n_results);
   import_set_root(c, &s, &results, op->loc);
   *out_called = s.computation;
   return true;
@@ -263,7 +304,9 @@ static bool branch(import_ctx *c, import_scope *outer, const mlir_op *op, int re
 
 bool import_conditional(import_ctx *c, import_scope *s, const mlir_op *op) {
   if (op->n_operands != 1 || op->n_regions < 1)
-    return import_fail(c, op->loc, "'" STRV_FMT "' needs one operand and at least one region", STRV_ARG(op->name));
+    return import_fail(c, op->loc, STRV_FMT "_%s: %d operands and %d branches; expected 1 operand and at least one branch",
+                       STRV_ARG(import_op_label(op)), op->n_operands != 1 ? "operands" : "c1", op->n_operands,
+                       op->n_regions);
   int n = op->n_regions;
   hlo_instr **operands = ARENA_ARRAY(c->arena, hlo_instr *, n + 1);
   hlo_computation **called = ARENA_ARRAY(c->arena, hlo_computation *, n);

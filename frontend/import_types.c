@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Import: MLIR types to shapes. Quantized element types keep their parameters, bounds and dynamic sizes are carried;
-// what HLO has no shape for (unranked and sparse tensors, sub-channel quantization, vectors, memrefs) is refused by
-// name.
+// buffers are the arrays they hold; what HLO has no shape for (unranked and sparse tensors, sub-channel quantization,
+// vectors, memrefs with a layout) is refused by name.
 #include "frontend/import_internal.h"
 
 static const char *type_text(import_ctx *c, const mlir_type *t) {
@@ -126,6 +126,9 @@ static const hlo_shape *make_type(import_ctx *c, const mlir_type *t, const loc *
   switch (t->kind) {
     case MLIR_TYPE_TENSOR:
       return tensor_type(c, t, l);
+    case MLIR_TYPE_MEMREF:
+      if (t->encoding) break;  // layouts and memory spaces
+      return tensor_type(c, t, l);
     case MLIR_TYPE_TUPLE:
     case MLIR_TYPE_FUTURE:
       return tuple_type(c, t, l);
@@ -139,9 +142,10 @@ static const hlo_shape *make_type(import_ctx *c, const mlir_type *t, const loc *
       if (!element_type(c, t, l, &proto.dtype, &proto.quant)) return NULL;
       return hlo_shape_intern(c->module->shapes, &proto);
     default:
-      import_refuse(c, l, "values of type %s are not supported", type_text(c, t));
-      return NULL;
+      break;
   }
+  import_refuse(c, l, "values of type %s are not supported", type_text(c, t));
+  return NULL;
 }
 
 const hlo_shape *import_type(import_ctx *c, const mlir_type *t, const loc *l) {

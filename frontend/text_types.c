@@ -309,8 +309,15 @@ static const mlir_type *parse_dialect_type(text_parser *p) {
   }
   if (strv_eq_cstr(name, "stablehlo.future")) {
     text_advance(p);
-    return parse_tuple(p, MLIR_TYPE_FUTURE);
+    const char *at = p->tok.start;
+    const mlir_type *future = parse_tuple(p, MLIR_TYPE_FUTURE);
+    for (int i = 0; future && i < future->n_types; i++)
+      if (future->types[i]->kind != MLIR_TYPE_TENSOR)
+        return text_error(p, at, "expected tensors of known rank in a future"), NULL;
+    return future;
   }
+  if (strv_starts_with(name, STRV("stablehlo.")) || strv_starts_with(name, STRV("chlo.")))
+    return text_expected(p, "'!stablehlo.token' or '!stablehlo.future', StableHLO's own types"), NULL;
   if (strv_eq_cstr(name, "quant.uniform")) {
     text_advance(p);
     return parse_quant_uniform(p);

@@ -69,6 +69,11 @@ INFER(BITCAST) {
 }
 
 INFER(OPTIMIZATION_BARRIER) {
+  const hlo_shape *x = infer_in(f, 0);
+  for (int i = 0; i < hlo_shape_leaves(x); i++)
+    REQUIRE(f, !infer_per_axis(hlo_shape_leaf(x, i)), "i1",
+            "operand %d has type %s, quantized per axis; expected per tensor or not at all", i,
+            infer_text(f, hlo_shape_leaf(x, i)));
   f->result_label = "c1";
   f->exact_layout = true;
   return infer_in(f, 0);

@@ -265,9 +265,15 @@ bool infer_need_declared_array(infer *f) {
 
 bool infer_need_declared_bounded(infer *f) {
   CHECK(infer_need_declared_array(f));
-  for (int i = 0; i < f->declared->rank; i++)
-    REQUIRE(f, !infer_is_dynamic(f->declared->dims[i]) || !infer_is_dynamic(infer_bound(f->declared, i)), "result",
+  int dynamic = 0;
+  for (int i = 0; i < f->declared->rank; i++) {
+    if (!infer_is_dynamic(f->declared->dims[i])) continue;
+    REQUIRE(f, !infer_is_dynamic(infer_bound(f->declared, i)), "result",
             "the result has type %s; expected static or bounded sizes", infer_text(f, f->declared));
+    dynamic++;
+  }
+  REQUIRE(f, dynamic <= 1, "result", "the result has type %s; expected at most one bounded size, found %d",
+          infer_text(f, f->declared), dynamic);
   return true;
 }
 
@@ -481,9 +487,7 @@ bool infer_window(infer *f, int i, const hlo_window_dim *w, int64_t size, const 
   bool fits = dilated(size, w->base_dilation, &base) && infer_add(base, w->pad_low, &padded) &&
               infer_add(padded, w->pad_high, &padded) && dilated(w->size, w->window_dilation, &window);
   REQUIRE(f, fits, labels->result, "the padded and dilated size of window dimension %d does not fit into 62 bits", i);
-  REQUIRE(f, padded >= 0, labels->result, "padding leaves dimension %d with size %lld; expected >= 0", i,
-          (long long)padded);
-  *out = padded == 0 || window > padded ? 0 : (padded - window) / w->stride + 1;
+  *out = padded <= 0 || window > padded ? 0 : (padded - window) / w->stride + 1;  // negative padding may leave nothing
   return true;
 }
 
