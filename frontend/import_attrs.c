@@ -365,8 +365,8 @@ static bool list_or(import_ctx *c, const mlir_op *op, const char *name, int n, i
   if (mlir_op_attr(op, name)) {
     if (!import_named_i64s(c, op, name, true, &l)) return false;
     if (l.n != n)
-      return import_fail(c, op->loc, STRV_FMT "_%s: %s has %d entries; expected %d", STRV_ARG(import_op_label(op)), label,
-                         name, l.n, n);
+      return import_fail(c, op->loc, STRV_FMT "_%s: %s has %d entries; expected %d", STRV_ARG(import_op_label(op)),
+                         label, name, l.n, n);
     *out = l.data;
     return true;
   }
@@ -459,7 +459,8 @@ static bool slice(import_ctx *c, const mlir_op *op, hlo_slice *out) {
       !import_named_i64s(c, op, "limit_indices", true, &limit))
     return false;
   if (limit.n != start.n)
-    return import_fail(c, op->loc, "slice_c2: %d start_indices, but %d limit_indices; expected as many", start.n, limit.n);
+    return import_fail(c, op->loc, "slice_c2: %d start_indices, but %d limit_indices; expected as many", start.n,
+                       limit.n);
   if (!list_or(c, op, "strides", start.n, 1, "c2", &stride)) return false;
   *out = (hlo_slice){start.data, limit.data, stride, start.n};
   return true;

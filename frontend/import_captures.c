@@ -7,11 +7,10 @@
 //   map             one more parameter
 //   sort            one more operand, which is sorted along
 //   reduce, reduce_window, scatter   one more input; its initial value and updates are the scalar again, its result too
-//   scan            one more carry, which does not change
 //
-// What a region computes from a captured tensor alone (a slice of it, say) is computed in front of the operation, so that
-// a scalar is left to capture. Other operations have no place for more operands: there only what can be made anew inside
-// (import_is_clonable) may be used, the rest is refused by name.
+// What a region computes from a captured tensor alone (a slice of it, say) is computed in front of the operation, so
+// that a scalar is left to capture. Other operations have no place for more operands: there only what can be made anew
+// inside (import_is_clonable) may be used, the rest is refused by name.
 #include "frontend/import_internal.h"
 
 static bool is_reducer(hlo_op op) {
@@ -19,7 +18,7 @@ static bool is_reducer(hlo_op op) {
 }
 
 static bool takes_captures(hlo_op op) {
-  return is_reducer(op) || op == HLO_OP_MAP || op == HLO_OP_SORT || op == HLO_OP_SCAN;
+  return is_reducer(op) || op == HLO_OP_MAP || op == HLO_OP_SORT;
 }
 
 // --- computing in front ---------------------------------------------------------------------------------------------
@@ -28,7 +27,8 @@ static bool is_scalar(const mlir_value *v) {
   return v->type->kind == MLIR_TYPE_TENSOR && v->type->rank == 0;
 }
 
-// Operations without effects or regions, each of whose operands is from outside (or moved there), one of them no scalar.
+// Operations without effects or regions, each of whose operands is from outside (or moved there), one of them no
+// scalar.
 static bool is_movable(const mlir_op *op, const mlir_region *region, const u64map *moved) {
   hlo_op hop;
   bool tensor = false;
@@ -72,10 +72,10 @@ bool import_find_captures(import_ctx *c, import_scope *s, const mlir_op *op, hlo
     const mlir_value *v = out->values.data[i];
     if (!(out->instrs[i] = import_value(c, s, v, op->loc))) return false;
     const hlo_shape *shape = out->instrs[i]->shape;
-    if (hlo_shape_is_array(shape) && !shape->quant && (shape->rank == 0 || hop == HLO_OP_SCAN)) continue;
-    return import_refuse(c, op->loc,
-                         "a region of '" STRV_FMT "' uses %%" STRV_FMT ", which is no scalar of numbers, from outside of it",
-                         STRV_ARG(op->name), STRV_ARG(v->name));
+    if (hlo_shape_is_array(shape) && !shape->quant && shape->rank == 0) continue;
+    return import_refuse(
+        c, op->loc, "a region of '" STRV_FMT "' uses %%" STRV_FMT ", which is no scalar of numbers, from outside of it",
+        STRV_ARG(op->name), STRV_ARG(v->name));
   }
   return true;
 }
@@ -131,7 +131,7 @@ hlo_computation *import_captured_region(import_ctx *c, import_scope *outer, cons
     capture_params(c, &s, op, caps, true, params);
   }
   if (!import_scope_body(c, &s, b, &results)) return NULL;
-  if (is_reducer(hop) || hop == HLO_OP_SCAN) vec_append(c->arena, &results, params, n);
+  if (is_reducer(hop)) vec_append(c->arena, &results, params, n);
   import_set_root(c, &s, &results, op->loc);
   return s.computation;
 }
@@ -150,7 +150,7 @@ static void take(widening *w, hlo_instr *const *operands, int from, int to) {
   vec_append(w->c->arena, &w->operands, operands + from, to - from);
 }
 
-// The captures as they are (like: NULL), or broadcast to the shape of `like`.
+// The captures as they are (like is NULL), or broadcast to the shape of `like`.
 static bool add_captures(widening *w, hlo_instr *like) {
   for (int i = 0; i < w->caps->values.len; i++) {
     hlo_instr *x = w->caps->instrs[i];
@@ -162,10 +162,6 @@ static bool add_captures(widening *w, hlo_instr *like) {
 
 static bool widen_operands(widening *w, hlo_op hop, hlo_instr *const *operands) {
   int n = w->op->n_operands, inputs = hop == HLO_OP_SCATTER ? (n - 1) / 2 : n / 2;
-  if (hop == HLO_OP_SCAN) {
-    take(w, operands, 0, n);
-    return add_captures(w, NULL);
-  }
   if (!is_reducer(hop)) {
     take(w, operands, 0, n);
     return add_captures(w, operands[0]);
@@ -182,19 +178,18 @@ bool import_emit_captured(import_ctx *c, import_scope *s, const mlir_op *op, hlo
   const hlo_shape *declared = import_result_shape(c, op);
   if (!declared || !widen_operands(&w, hop, operands)) return false;
   int n = caps->values.len, results = op->n_results;
-  if (hop == HLO_OP_SCAN) ((hlo_attrs_scan *)attrs)->n_carries += n;
   if (hop != HLO_OP_MAP) {
     const hlo_shape **shapes = ARENA_ARRAY(c->arena, const hlo_shape *, results + n);
     for (int i = 0; i < results; i++)
       if (!(shapes[i] = import_type(c, op->results[i].type, op->loc))) return false;
     for (int i = 0; i < n; i++) {
       const hlo_shape *own = caps->instrs[i]->shape;
-      shapes[results + i] =
-          hop == HLO_OP_SCAN || !results ? own : hlo_shape_with_dtype(c->module->shapes, shapes[0], own->dtype);
+      shapes[results + i] = results ? hlo_shape_with_dtype(c->module->shapes, shapes[0], own->dtype) : own;
     }
     declared = hlo_shape_tuple(c->module->shapes, results + n, shapes);
   }
-  hlo_instr *i = import_emit(c, s, hop, declared, w.operands.len, w.operands.data, op->n_regions, called, attrs, op->loc);
+  hlo_instr *i =
+      import_emit(c, s, hop, declared, w.operands.len, w.operands.data, op->n_regions, called, attrs, op->loc);
   if (!i || hop == HLO_OP_MAP) return i && import_bind_results(c, s, op, i);
   hlo_builder b = import_builder(s, op->loc);
   for (int k = 0; k < results; k++) import_bind(c, s, &op->results[k], hlo_build_get(&b, i, k));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Import: what can be checked on the MLIR operation only, since HLO does not keep it: the tolerances of result_accuracy,
-// layouts of custom calls and feeds, the form of backend_config, and where buffers (memref) may stand.
+// Import: what can be checked on the MLIR operation only, since HLO does not keep it: the tolerances of
+// result_accuracy, layouts of custom calls and feeds, the form of backend_config, and where buffers (memref) may stand.
 //
-// A buffer becomes a plain array: only custom calls read and write it, and in a program of values a write is a new value.
-// Labels are the specification's where it has one; where only its text or StableHLO's definition of the operation says
-// so, the attribute is named instead.
+// A buffer becomes a plain array: only custom calls read and write it, and in a program of values a write is a new
+// value. Labels are the specification's where it has one; where only its text or StableHLO's definition of the
+// operation says so, the attribute is named instead.
 #include "frontend/import_internal.h"
 
 #define FAIL(c, op, label, ...) fail((c), (op), (label), arena_printf((c)->arena, __VA_ARGS__))
@@ -42,9 +42,8 @@ static bool check_accuracy(import_ctx *c, const mlir_op *op, const mlir_attr *a)
   const mlir_attr *mode = import_entry(a, "mode");
   bool by_tolerance = mode && strv_eq_cstr(mode->string, "TOLERANCE");
   if (mode && !by_tolerance && (atol != 0 || rtol != 0 || ulps != 0))
-    return FAIL(c, op, "result_accuracy",
-                "tolerances are %g, %g and %g ulp; expected zeros with mode " STRV_FMT, atol, rtol, ulps,
-                STRV_ARG(mode->string));
+    return FAIL(c, op, "result_accuracy", "tolerances are %g, %g and %g ulp; expected zeros with mode " STRV_FMT, atol,
+                rtol, ulps, STRV_ARG(mode->string));
   return true;
 }
 
@@ -54,8 +53,7 @@ static bool check_layout(import_ctx *c, const mlir_op *op, const mlir_type *t, c
                          const char *what, int i) {
   hlo_i64s order;
   bool seen[64] = {false};
-  if (!import_i64s(c, layout, &order))
-    return FAIL(c, op, "layouts", "layout of %s %d is no list of integers", what, i);
+  if (!import_i64s(c, layout, &order)) return FAIL(c, op, "layouts", "layout of %s %d is no list of integers", what, i);
   if (t->kind == MLIR_TYPE_TUPLE)
     return FAIL(c, op, "layouts", "%s %d has type %s; layouts of tuples are not expected", what, i, type_text(c, t));
   if (t->kind != MLIR_TYPE_TENSOR && t->kind != MLIR_TYPE_MEMREF) {
@@ -69,15 +67,16 @@ static bool check_layout(import_ctx *c, const mlir_op *op, const mlir_type *t, c
     if (ok) seen[order.data[k]] = true;
   }
   if (ok) return true;
-  return FAIL(c, op, "layouts", "layout of %s %d is " STRV_FMT "; expected a permutation of the dimensions of %s", what, i,
-              STRV_ARG(strv_take(import_attr_text(c, layout), 100)), type_text(c, t));
+  return FAIL(c, op, "layouts", "layout of %s %d is " STRV_FMT "; expected a permutation of the dimensions of %s", what,
+              i, STRV_ARG(strv_take(import_attr_text(c, layout), 100)), type_text(c, t));
 }
 
 static bool check_custom_layouts(import_ctx *c, const mlir_op *op) {
   const mlir_attr *in = mlir_op_attr(op, "operand_layouts"), *out = mlir_op_attr(op, "result_layouts");
   if (!in && !out) return true;
-  if (!in || !out) return FAIL(c, op, "layouts", "only %s are given; expected operand_layouts and result_layouts, or none",
-                               in ? "operand_layouts" : "result_layouts");
+  if (!in || !out)
+    return FAIL(c, op, "layouts", "only %s are given; expected operand_layouts and result_layouts, or none",
+                in ? "operand_layouts" : "result_layouts");
   if (in->kind != MLIR_ATTR_ARRAY || out->kind != MLIR_ATTR_ARRAY)
     return FAIL(c, op, "layouts", "the layouts are no arrays");
   if (in->n_items != op->n_operands)
@@ -164,7 +163,8 @@ static bool check_aliases(import_ctx *c, const mlir_op *op, bool special) {
     int from = op->n_results > 1;
     int64_t result = from ? p->output.n ? p->output.data[0] : -1 : 0;
     const mlir_type *x = part_of(op->operands[p->operand]->type, p->leaf, 0);
-    const mlir_type *r = result >= 0 && result < op->n_results ? part_of(op->results[result].type, p->output, from) : NULL;
+    const mlir_type *r =
+        result >= 0 && result < op->n_results ? part_of(op->results[result].type, p->output, from) : NULL;
     if (!x || !r) return FAIL(c, op, "i7", "pair %d of output_operand_aliases names no part of a value", i);
     if (x != r && (x->kind == MLIR_TYPE_MEMREF || r->kind == MLIR_TYPE_MEMREF))
       return FAIL(c, op, "i7", "pair %d of output_operand_aliases joins %s and %s; expected equal types", i,
@@ -197,7 +197,10 @@ static bool check_buffer_call(import_ctx *c, const mlir_op *op, strv target) {
   mlir_type_kind want_x = pin ? MLIR_TYPE_TENSOR : MLIR_TYPE_MEMREF;
   if (r->kind != want_r || (x && x->kind != want_x))
     return FAIL(c, op, "i1", STRV_FMT " makes %s%s%s; expected %s", STRV_ARG(target), type_text(c, r), x ? " of " : "",
-                x ? type_text(c, x) : "", create ? "a buffer of nothing" : pin ? "a buffer of a tensor" : "a tensor of a buffer");
+                x ? type_text(c, x) : "",
+                create ? "a buffer of nothing"
+                : pin  ? "a buffer of a tensor"
+                       : "a tensor of a buffer");
   const hlo_shape *a = x ? import_type(c, x, op->loc) : NULL, *b = import_type(c, r, op->loc);
   if (!b || (x && !a)) return false;
   if (x && a != b)
@@ -214,8 +217,13 @@ static bool has_buffer(const mlir_type *t) {
 }
 
 static bool check_buffers(import_ctx *c, const mlir_op *op) {
-  static const char *const any_value[] = {"stablehlo.custom_call", "stablehlo.tuple",     "stablehlo.get_tuple_element",
-                                          "stablehlo.while",       "stablehlo.composite", "func.call", "call"};
+  static const char *const any_value[] = {"stablehlo.custom_call",
+                                          "stablehlo.tuple",
+                                          "stablehlo.get_tuple_element",
+                                          "stablehlo.while",
+                                          "stablehlo.composite",
+                                          "func.call",
+                                          "call"};
   for (size_t i = 0; i < sizeof any_value / sizeof *any_value; i++)
     if (strv_eq_cstr(op->name, any_value[i])) return true;
   for (int i = 0; i < op->n_operands; i++)

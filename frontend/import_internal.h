@@ -4,8 +4,8 @@
 // Functions return false (or NULL) after having reported; the status is made once, at the end, from the sink and the
 // code of the first report. A scope is one computation under construction; MLIR values are looked up in it. A value of
 // an enclosing scope is a capture: while, if and case bind captures to extra parameters before their regions are
-// translated, reduce, sort, map, scatter and scan make inputs of them (import_captures.c); everywhere else only values
-// that can be computed anew inside (constants and cheap pure chains of them) are allowed.
+// translated, reduce, reduce_window, sort, map and scatter make inputs of them (import_captures.c); everywhere else
+// only values that can be computed anew inside (constants and cheap pure chains of them) are allowed.
 #ifndef FRONTEND_IMPORT_INTERNAL_H
 #define FRONTEND_IMPORT_INTERNAL_H
 

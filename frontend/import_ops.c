@@ -40,7 +40,8 @@ static bool scan_size(import_ctx *c, const mlir_op *op, const hlo_attrs_scan *a,
     if (a->dimension < 0 || a->dimension >= x->rank) continue;  // reported by inference
     int64_t have = x->dims[a->dimension];
     if (have != HLO_DYNAMIC && have != given)
-      return import_fail(c, op->loc, "scan_c5: input %lld has size %lld in the scanned dimension; scan_dim_size is %lld",
+      return import_fail(c, op->loc,
+                         "scan_c5: input %lld has size %lld in the scanned dimension; scan_dim_size is %lld",
                          (long long)i, (long long)have, (long long)given);
   }
   return true;
@@ -236,7 +237,8 @@ static bool op_custom_call(import_ctx *c, import_scope *s, const mlir_op *op) {
     import_bind(c, s, &op->results[0], operands[0]);
     return true;
   }
-  bool shards = strv_eq_cstr(attrs->target, "SPMDFullToShardShape") || strv_eq_cstr(attrs->target, "SPMDShardToFullShape");
+  bool shards =
+      strv_eq_cstr(attrs->target, "SPMDFullToShardShape") || strv_eq_cstr(attrs->target, "SPMDShardToFullShape");
   if (shards && op->n_operands == 1 && op->n_results == 1)
     return import_shard_mark(c, s, op, attrs->target, operands[0]);
   if (import_is_buffer_call(attrs->target)) return buffer_call(c, s, op, op->n_operands ? operands[0] : NULL, shape);
@@ -305,7 +307,8 @@ static bool op_dot(import_ctx *c, import_scope *s, const mlir_op *op) {
   return i && import_bind_results(c, s, op, i);
 }
 
-// The sizes of a broadcast's result: those that are added, then the operand's, which are computed where they are unknown.
+// The sizes of a broadcast's result: those that are added, then the operand's, which are computed where they are
+// unknown.
 static hlo_instr *broadcast_sizes(import_ctx *c, import_scope *s, hlo_i64s sizes, hlo_instr *x, const loc *l) {
   hlo_instr **all = ARENA_ARRAY(c->arena, hlo_instr *, sizes.n + x->shape->rank);
   for (int i = 0; i < sizes.n; i++) {
@@ -326,15 +329,19 @@ static bool op_broadcast(import_ctx *c, import_scope *s, const mlir_op *op) {
   int rank = operands[0]->shape->rank;
   for (int i = 0; i < sizes.n; i++) {
     if (sizes.data[i] < 0)
-      return import_fail(c, op->loc, "broadcast: broadcast_sizes[%d] is %lld; expected >= 0", i, (long long)sizes.data[i]);
-    if (hlo_shape_is_array(shape) && i < shape->rank && shape->dims[i] != HLO_DYNAMIC && shape->dims[i] != sizes.data[i])
-      return import_fail(c, op->loc, "broadcast: dimension %d of the result has size %lld; expected broadcast_sizes[%d], %lld",
-                         i, (long long)shape->dims[i], i, (long long)sizes.data[i]);
+      return import_fail(c, op->loc, "broadcast: broadcast_sizes[%d] is %lld; expected >= 0", i,
+                         (long long)sizes.data[i]);
+    if (hlo_shape_is_array(shape) && i < shape->rank && shape->dims[i] != HLO_DYNAMIC &&
+        shape->dims[i] != sizes.data[i])
+      return import_fail(c, op->loc,
+                         "broadcast: dimension %d of the result has size %lld; expected broadcast_sizes[%d], %lld", i,
+                         (long long)shape->dims[i], i, (long long)sizes.data[i]);
   }
   for (int i = 0; hlo_shape_is_array(shape) && shape->rank == sizes.n + rank && i < rank; i++) {
     int64_t have = shape->dims[sizes.n + i], want = operands[0]->shape->dims[i];
     if (have != want && have != HLO_DYNAMIC && want != HLO_DYNAMIC)
-      return import_fail(c, op->loc, "broadcast: dimension %d of the result has size %lld; expected the operand's, %lld",
+      return import_fail(c, op->loc,
+                         "broadcast: dimension %d of the result has size %lld; expected the operand's, %lld",
                          sizes.n + i, (long long)have, (long long)want);
   }
   int64_t *dims = ARENA_ARRAY(c->arena, int64_t, rank);
@@ -411,10 +418,12 @@ static bool check_parallel(import_ctx *c, const mlir_op *op, hlo_computation *co
     results += hlo_shape_is_tuple(called[i]->root->shape) ? called[i]->root->shape->n_elements : 1;
   }
   if (params != op->n_operands)
-    return import_fail(c, op->loc, "'interpreter.run_parallel': %d operands; expected %d, what the programs take together",
+    return import_fail(c, op->loc,
+                       "'interpreter.run_parallel': %d operands; expected %d, what the programs take together",
                        op->n_operands, params);
   if (results != op->n_results)
-    return import_fail(c, op->loc, "'interpreter.run_parallel': %d results; expected %d, what the programs give together",
+    return import_fail(c, op->loc,
+                       "'interpreter.run_parallel': %d results; expected %d, what the programs give together",
                        op->n_results, results);
   for (int i = n_programs; i < n; i++)
     if (!hlo_shape_is_array(called[i]->root->shape))

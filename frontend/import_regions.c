@@ -71,7 +71,8 @@ void import_collect_captures(import_ctx *c, const import_scope *s, const mlir_re
   collect(c, s, r, r, false, seen, out);
 }
 
-static bool capture_values(import_ctx *c, import_scope *s, const import_mlir_values *caps, const loc *l, import_values *out) {
+static bool capture_values(import_ctx *c, import_scope *s, const import_mlir_values *caps, const loc *l,
+                           import_values *out) {
   for (int i = 0; i < caps->len; i++) {
     hlo_instr *v = import_value(c, s, caps->data[i], l);
     if (!v) return false;
@@ -143,8 +144,8 @@ bool import_inline_region(import_ctx *c, import_scope *s, const mlir_op *op) {
 // --- while ----------------------------------------------------------------------------------------------------------
 
 // Parameter 0 of the scope's computation, taken apart: the block's arguments, then the captures.
-static bool bind_carried(import_ctx *c, import_scope *s, const mlir_op *op, const mlir_block *b, const import_mlir_values *caps,
-                         const hlo_shape *carried, import_values *out_captured) {
+static bool bind_carried(import_ctx *c, import_scope *s, const mlir_op *op, const mlir_block *b,
+                         const import_mlir_values *caps, const hlo_shape *carried, import_values *out_captured) {
   hlo_builder builder = import_builder(s, op->loc);
   hlo_instr *p = hlo_build_parameter(&builder, carried, (strv){0});
   int n = b->n_args + caps->len;
@@ -227,12 +228,12 @@ bool import_while(import_ctx *c, import_scope *s, const mlir_op *op) {
   import_values carried = {0};
   if (!import_region_block(c, op, 0, &cond) || !import_region_block(c, op, 1, &body)) return false;
   if (cond->n_args != op->n_operands || body->n_args != op->n_operands || op->n_results != op->n_operands)
-    return import_fail(c, op->loc,
-                       "while_%s: %d operands, %d results, a condition of %d arguments and a body of %d; expected as many",
-                       cond->n_args != op->n_operands   ? "c1"
-                       : body->n_args != op->n_operands ? "c2"
-                                                        : "c3",
-                       op->n_operands, op->n_results, cond->n_args, body->n_args);
+    return import_fail(
+        c, op->loc, "while_%s: %d operands, %d results, a condition of %d arguments and a body of %d; expected as many",
+        cond->n_args != op->n_operands   ? "c1"
+        : body->n_args != op->n_operands ? "c2"
+                                         : "c3",
+        op->n_operands, op->n_results, cond->n_args, body->n_args);
   collect(c, NULL, &op->regions[0], &op->regions[0], true, &seen, &caps);
   collect(c, NULL, &op->regions[1], &op->regions[1], true, &seen, &caps);
   hlo_instr **operands = import_operands(c, s, op);
@@ -295,8 +296,8 @@ static bool branch(import_ctx *c, import_scope *outer, const mlir_op *op, int re
   if (!import_scope_body(c, &s, b, &results)) return false;
   if (results.len != op->n_results)
     return import_fail(c, op->loc, STRV_FMT "_%s: branch %d returns %d values; expected %d",
-                       STRV_ARG(import_op_label(op)), strv_eq_cstr(op->name, "stablehlo.if") ? "c3" : "c4",
-                       region, results.len, op->n_results);
+                       STRV_ARG(import_op_label(op)), strv_eq_cstr(op->name, "stablehlo.if") ? "c3" : "c4", region,
+                       results.len, op->n_results);
   import_set_root(c, &s, &results, op->loc);
   *out_called = s.computation;
   return true;
@@ -304,9 +305,9 @@ static bool branch(import_ctx *c, import_scope *outer, const mlir_op *op, int re
 
 bool import_conditional(import_ctx *c, import_scope *s, const mlir_op *op) {
   if (op->n_operands != 1 || op->n_regions < 1)
-    return import_fail(c, op->loc, STRV_FMT "_%s: %d operands and %d branches; expected 1 operand and at least one branch",
-                       STRV_ARG(import_op_label(op)), op->n_operands != 1 ? "operands" : "c1", op->n_operands,
-                       op->n_regions);
+    return import_fail(
+        c, op->loc, STRV_FMT "_%s: %d operands and %d branches; expected 1 operand and at least one branch",
+        STRV_ARG(import_op_label(op)), op->n_operands != 1 ? "operands" : "c1", op->n_operands, op->n_regions);
   int n = op->n_regions;
   hlo_instr **operands = ARENA_ARRAY(c->arena, hlo_instr *, n + 1);
   hlo_computation **called = ARENA_ARRAY(c->arena, hlo_computation *, n);

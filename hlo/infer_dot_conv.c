@@ -129,8 +129,9 @@ static strv algorithm_type(strv text, const char *key) {
     if (!rest.len || rest.data[0] != '=') continue;
     rest = strv_trim(strv_drop(rest, 1));
     size_t k = 0;
-    while (k < rest.len && (rest.data[k] == '_' || (rest.data[k] >= '0' && rest.data[k] <= '9') ||
-                            (rest.data[k] >= 'A' && rest.data[k] <= 'Z') || (rest.data[k] >= 'a' && rest.data[k] <= 'z')))
+    while (k < rest.len &&
+           (rest.data[k] == '_' || (rest.data[k] >= '0' && rest.data[k] <= '9') ||
+            (rest.data[k] >= 'A' && rest.data[k] <= 'Z') || (rest.data[k] >= 'a' && rest.data[k] <= 'z')))
       k++;
     return strv_take(rest, k);
   }
@@ -145,14 +146,13 @@ static bool is_f8(strv type) {
 // as they are, or a split of both into components of bf16 or tf32 for 3, 6 or 9 of them.
 static bool is_known_algorithm(strv lhs, strv rhs, strv sum, int64_t lhs_parts, int64_t rhs_parts, int64_t operations,
                                bool imprecise) {
-  if (is_f8(lhs) && is_f8(rhs))
-    return strv_eq_cstr(sum, "f32") && lhs_parts == 1 && rhs_parts == 1 && operations == 1;
+  if (is_f8(lhs) && is_f8(rhs)) return strv_eq_cstr(sum, "f32") && lhs_parts == 1 && rhs_parts == 1 && operations == 1;
   if (imprecise || lhs_parts != rhs_parts || !strv_eq(lhs, rhs)) return false;
   if (operations == 1 && lhs_parts == 1)
     return strv_eq(lhs, sum) ? strv_eq_cstr(lhs, "f16") || strv_eq_cstr(lhs, "bf16") || strv_eq_cstr(lhs, "f32") ||
                                    strv_eq_cstr(lhs, "f64")
-                             : strv_eq_cstr(sum, "f32") && (strv_eq_cstr(lhs, "f16") || strv_eq_cstr(lhs, "bf16") ||
-                                                            strv_eq_cstr(lhs, "tf32"));
+                             : strv_eq_cstr(sum, "f32") &&
+                                   (strv_eq_cstr(lhs, "f16") || strv_eq_cstr(lhs, "bf16") || strv_eq_cstr(lhs, "tf32"));
   if (!strv_eq_cstr(sum, "f32")) return false;
   if (strv_eq_cstr(lhs, "tf32")) return operations == 3;
   return strv_eq_cstr(lhs, "bf16") && (operations == 3 || operations == 6 || operations == 9);
@@ -183,12 +183,13 @@ static bool check_algorithm(infer *f, const hlo_attrs_dot_general *a) {
   for (int i = 0; i < 3; i++) {
     type[i] = algorithm_type(a->algorithm, types[i]);
     if (!type[i].len) return true;  // not the specification's form: nothing is known of it
-    REQUIRE(f, is_precision_type(type[i]), type_labels[i],
-            "%s is " STRV_FMT "; expected a floating-point type or tf32", types[i], STRV_ARG(type[i]));
+    REQUIRE(f, is_precision_type(type[i]), type_labels[i], "%s is " STRV_FMT "; expected a floating-point type or tf32",
+            types[i], STRV_ARG(type[i]));
   }
   bool imprecise = strv_eq_cstr(algorithm_type(a->algorithm, "allow_imprecise_accumulation"), "true");
   REQUIRE(f, is_known_algorithm(type[0], type[1], type[2], count[0], count[1], count[2], imprecise), "algorithm",
-          "no hardware is known to multiply " STRV_FMT " by " STRV_FMT " in %lld and %lld components with %lld primitive "
+          "no hardware is known to multiply " STRV_FMT " by " STRV_FMT
+          " in %lld and %lld components with %lld primitive "
           "operations, accumulating in " STRV_FMT "%s",
           STRV_ARG(type[0]), STRV_ARG(type[1]), (long long)count[0], (long long)count[1], (long long)count[2],
           STRV_ARG(type[2]), imprecise ? " imprecisely" : "");

@@ -373,15 +373,14 @@ START_TEST(refusals) {
                "there is no function @f");
   ASSERT_FAILS(import_text("func.func @main(%x: tensor<*xf32>) { return }", NULL, &m), LEMNOS_UNIMPLEMENTED,
                "tensor<*xf32>");
-  ASSERT_FAILS(import_text(FUNC("%x: tensor<4xf32>, %y: tensor<f32>", "tensor<f32>",
-                                "%c = stablehlo.constant dense<0.0> : tensor<f32>\n"
-                                "%0 = \"stablehlo.reduce\"(%x, %c) <{dimensions = array<i64: 0>}> ({\n"
+  ASSERT_FAILS(import_text(FUNC("%x: tensor<4xf32>, %y: tensor<f32>", "tensor<4xf32>",
+                                "%0 = \"stablehlo.all_reduce\"(%x) <{replica_groups = dense<0> : tensor<1x1xi64>}> ({\n"
                                 "^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
                                 "  %s = stablehlo.add %a, %y : tensor<f32>\n"
                                 "  stablehlo.return %s : tensor<f32>\n"
-                                "}) : (tensor<4xf32>, tensor<f32>) -> tensor<f32>\nreturn %0 : tensor<f32>"),
+                                "}) : (tensor<4xf32>) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>"),
                            NULL, &m),
-               LEMNOS_UNIMPLEMENTED, "a region of 'stablehlo.reduce' uses %y");
+               LEMNOS_UNIMPLEMENTED, "a region of 'stablehlo.all_reduce' uses %y");
   ASSERT_FAILS(
       import_text(
           FUNC("%x: tensor<4xf32>", "tensor<4xf32>",
@@ -400,6 +399,80 @@ START_TEST(constraints) {
                           "return %0 : tensor<2x3xf32>");
   ASSERT_FAILS(import_text(text, NULL, &m), LEMNOS_INVALID_ARGUMENT, "transpose_c2");
   ASSERT_FAILS(import_text(text, NULL, &m), LEMNOS_INVALID_ARGUMENT, "reshape_c2");
+}
+END_TEST
+
+// What only the MLIR form can violate: each with the words of its report.
+START_TEST(attribute_constraints) {
+  static const struct {
+    const char *body, *message;
+  } cases[] = {
+      {"%0 = \"stablehlo.constant\"() <{value = dense<0> : tensor<i32>}> : () -> tensor<3xi32>",
+       "constant_c1: the value has type tensor<i32>; expected that of the result, tensor<3xi32>"},
+      {"%0 = \"stablehlo.constant\"() <{value = dense<1> : tensor<2xui8>}> : () -> tensor<2x!quant.uniform<i8:f32, "
+       "2.0:15>>",
+       "constant_c1"},
+      {"%0 = \"stablehlo.broadcast\"(%v) <{broadcast_sizes = array<i64: 2>}> : (tensor<3xf32>) -> tensor<1x3xf32>",
+       "broadcast: dimension 0 of the result has size 1; expected broadcast_sizes[0], 2"},
+      {"%0 = \"stablehlo.sort\"(%v) <{dimension = -3 : i64}> ({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+       "%c = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>\nstablehlo.return %c : "
+       "tensor<i1>\n"
+       "}) : (tensor<3xf32>) -> tensor<3xf32>",
+       "sort_c4: dimension is -3; expected one in [-1, 1)"},
+      {"%0 = \"stablehlo.reduce_window\"(%v, %s) <{window_strides = array<i64: 1>}> ("
+       "{\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+       "stablehlo.return %a : tensor<f32>\n}) : (tensor<3xf32>, tensor<f32>) -> tensor<3xf32>",
+       "reduce_window_c4: window_dimensions is missing; expected 1 sizes"},
+      {"%0 = \"stablehlo.reduce_window\"(%v, %s) <{window_dimensions = array<i64>}> ("
+       "{\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+       "stablehlo.return %a : tensor<f32>\n}) : (tensor<3xf32>, tensor<f32>) -> tensor<3xf32>",
+       "reduce_window_c4: window_dimensions has 0 entries; expected 1"},
+      {"%0 = \"stablehlo.reduce_window\"(%v, %s) <{window_dimensions = array<i64: 1>, padding = dense<[[1], [1]]> : "
+       "tensor<2x1xi64>}> "
+       "({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+       "stablehlo.return %a : tensor<f32>\n}) : (tensor<3xf32>, tensor<f32>) -> tensor<5xf32>",
+       "reduce_window_c12: padding has shape [2, 1]; expected [1, 2]"},
+      {"%0 = \"stablehlo.while\"(%v) ({\n^bb0(%a: tensor<2xf32>):\n%t = stablehlo.constant dense<true> : tensor<i1>\n"
+       "stablehlo.return %t : tensor<i1>\n}, {\n^bb0(%a: tensor<3xf32>):\nstablehlo.return %a : tensor<3xf32>\n"
+       "}) : (tensor<3xf32>) -> tensor<3xf32>",
+       "while_c1: the condition's parameter has type f32[2]{0}; expected f32[3]{0}"},
+      {"%0 = \"stablehlo.while\"(%v) ({\n^bb0(%a: tensor<3xf32>):\n%t = stablehlo.constant dense<true> : tensor<i1>\n"
+       "stablehlo.return %t : tensor<i1>\n}, {\n^bb0(%a: tensor<3xf32>):\nstablehlo.return %a : tensor<3xf32>\n"
+       "}) : (tensor<3xf32>) -> tensor<2xf32>",
+       "while_c3"},
+      {"%0 = stablehlo.tanh %v {result_accuracy = #stablehlo.result_accuracy<atol = 1.0, rtol = 0.0, ulps = 4, mode = "
+       "#stablehlo.result_accuracy_mode<HIGHEST>>} : tensor<3xf32>",
+       "tanh_result_accuracy: tolerances are 1, 0 and 4 ulp; expected zeros with mode HIGHEST"},
+      {"%0 = stablehlo.custom_call @f(%v) {operand_layouts = [dense<[1]> : tensor<1xindex>], result_layouts = "
+       "[dense<0> : "
+       "tensor<1xindex>]} : (tensor<3xf32>) -> tensor<3xf32>",
+       "custom_call_layouts: layout of operand 0 is"},
+      {"%0 = stablehlo.custom_call @f(%v) {api_version = 4 : i32, backend_config = \"a\"} : (tensor<3xf32>) -> "
+       "tensor<3xf32>",
+       "custom_call_i4: backend_config is \"a\"; expected a dictionary"},
+      {"%0 = stablehlo.custom_call @Pin(%v) {api_version = 4 : i32} : (tensor<3xf32>) -> tensor<3xf32>",
+       "custom_call_i1: Pin makes tensor<3xf32> of tensor<3xf32>; expected a buffer of a tensor"},
+      {"%m = stablehlo.custom_call @Pin(%v) {api_version = 4 : i32} : (tensor<3xf32>) -> memref<3xf32>\n"
+       "%0 = \"stablehlo.abs\"(%m) : (memref<3xf32>) -> tensor<3xf32>",
+       "abs_i1: operand 0 has type memref<3xf32>; expected no buffer"},
+      {"%0 = stablehlo.custom_call @CreateBuffer() {api_version = 4 : i32} : () -> memref<3xf32>\n"
+       "%1 = stablehlo.custom_call @f(%0) {api_version = 4 : i32} : (memref<3xf32>) -> memref<3xf32>",
+       "custom_call_i7: a result of type memref<3xf32> is in 0 pairs of output_operand_aliases; expected 1"},
+      {"%0 = \"chlo.constant_like\"(%v) {value = 3 : i32} : (tensor<3xf32>) -> tensor<3xf32>",
+       "constant_like: the value has type s32; expected the result's element type f32"},
+      {"%0 = \"stablehlo.composite\"(%v) {name = \"a.b\", decomposition = @nowhere} : (tensor<3xf32>) -> tensor<3xf32>",
+       "composite_c2: there is no function @nowhere"},
+      {"%0 = \"stablehlo.concatenate\"() {dimension = 0 : i64} : () -> tensor<0xf32>",
+       "concatenate_c3: 0 operands; expected at least 1"},
+  };
+  if (!memory) memory = arena_create();
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    hlo_module *m;
+    const char *text =
+        arena_printf(memory, "func.func @main(%%v: tensor<3xf32>, %%s: tensor<f32>) {\n%s\nreturn\n}\n", cases[i].body);
+    ASSERT_FAILS(import_text(text, NULL, &m), LEMNOS_INVALID_ARGUMENT, cases[i].message);
+    ASSERT_FAILS(import_text(text, NULL, &m), LEMNOS_INVALID_ARGUMENT, "t.mlir:");
+  }
 }
 END_TEST
 
@@ -628,5 +701,5 @@ END_TEST
 
 HARNESS_MAIN("import", calls_and_names, while_captures, branch_captures, windows_and_reducers, convolution_window,
              deprecated_forms, einsum, chlo_broadcasting, checks, structure, donation, entries, refusals, constraints,
-             refinement, refinement_failures, refinement_by_value, dynamic_broadcasting, dynamic_custom_calls,
-             exporting, any_program)
+             attribute_constraints, refinement, refinement_failures, refinement_by_value, dynamic_broadcasting,
+             dynamic_custom_calls, exporting, any_program)

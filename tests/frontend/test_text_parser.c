@@ -99,7 +99,7 @@ START_TEST(types_print_as_written) {
       "tuple<>",
       "tuple<tensor<i1>, tuple<i8>>",
       "!stablehlo.token",
-      "!stablehlo.future<tensor<f32>, i8>",
+      "!stablehlo.future<tensor<f32>, tensor<i8>>",
       "!foo.bar<\"a>b\", [1 -> {2}]>",
       "tensor<4x!foo.bar>",
       "(i1, i2) -> (i3, i4)",

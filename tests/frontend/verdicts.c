@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the reader and the verifier say of every function in MLIR texts: for stablehlo_own.py, and for a developer's eyes.
+// What the reader and the verifier say of every function in MLIR texts: for stablehlo_own.py, and for a developer's
+// eyes.
 //
 //   verdicts FILE...
 //
@@ -48,7 +49,8 @@ static void check_functions(arena *a, const mlir_module *m, int before) {
     hlo_module *h;
     diag_sink_init(&sink, a);
     lemnos_status status = import_module(m, &(import_options){.entry = name->string}, a, &sink, &h);
-    printf("FUNC\t%d\t" STRV_FMT "\t%s", line_of(op->loc, before), STRV_ARG(name->string), status ? "refused\t" : "ok\n");
+    printf("FUNC\t%d\t" STRV_FMT "\t%s", line_of(op->loc, before), STRV_ARG(name->string),
+           status ? "refused\t" : "ok\n");
     if (status) print_error(&sink, status, before);
     lemnos_status_free(status);
     diag_sink_deinit(&sink);
@@ -86,7 +88,8 @@ static bool check_file(const char *path) {
   for (size_t i = 0; i <= size; i++) {
     bool end = i == size;
     if (end || (strv_starts_with((strv){data + i, size - i}, STRV("// -----")) && (i == 0 || data[i - 1] == '\n'))) {
-      if (strv_trim((strv){data + from, i - from}).len) check_piece(path, (strv){data + from, i - from}, first, line - first);
+      if (strv_trim((strv){data + from, i - from}).len)
+        check_piece(path, (strv){data + from, i - from}, first, line - first);
       from = i;
       first = line;
     }
