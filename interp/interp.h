@@ -75,6 +75,7 @@ typedef struct interp_run_options {
   strbuf *print_out;  // where interpreter.print writes; NULL: dropped
   int32_t replica_id, partition_id;  // of a run on one device
   const interp_host *host;           // NULL: none
+  uint64_t *drawn;  // what rng has drawn before, and then in all: for a run in several pieces. NULL: nothing before
   // out, optional
   int64_t *peak_bytes;
   interp_profile_row *profile;  // HLO_OP_COUNT rows, zeroed by the caller

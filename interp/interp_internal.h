@@ -135,7 +135,8 @@ struct interp_ctx {
   struct interp_device *device;  // NULL only in the context that starts the devices
   interp_scratch_block *scratch;
   int depth;
-  uint32_t ticks, draws;
+  uint32_t ticks;
+  uint64_t drawn;  // 32-bit units that rng has drawn so far
   double inner_seconds;  // profile: time of nested instructions
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cholesky, triangular_solve, and the custom calls Qr, ProductOfElementaryHouseholderReflectors and Eigh. All are
 // computed on complex f64 matrices, whatever the element type, and rounded once.
+#include <float.h>
 #include <math.h>
 
 #include "interp/linalg_internal.h"
@@ -163,45 +164,83 @@ lemnos_status interp_run_householder(interp_call *c) {
   return LEMNOS_SUCCESS;
 }
 
-// Cyclic Jacobi on a Hermitian matrix; eigenvectors in the columns of v.
-static void jacobi(int64_t n, cplx *a, cplx *v) {
+// Two-sided Jacobi on a Hermitian matrix (Brent and Luk, "The solution of singular-value and symmetric eigenvalue problems
+// on multiprocessor arrays", 1985); eigenvectors in the columns of v. The order of the pairs and the signs of the rotations
+// are those of XLA's expansion of the call, so that eigenvectors have the signs it gives them.
+
+// Rotates rows and columns p and q of a so that a[p][q] becomes zero; v follows. False if it is as good as zero.
+static bool jacobi_rotate(int64_t n, cplx *a, cplx *v, int64_t p, int64_t q, bool complex) {
+  cplx g = a[p * n + q], phase = {1, 0};
+  double x = a[p * n + p].re, y = a[q * n + q].re, r = g.re;
+  if (complex) {
+    r = hypot(g.re, g.im);
+    if (r != 0) phase = c_scale(c_conj(g), 1 / r);
+  }
+  if (fabs(r) <= 0.1 * DBL_EPSILON * fmin(fabs(x), fabs(y))) return false;
+  double tau = (y - x) / (2 * r), root = sqrt(1 + tau * tau), t = 1 / (tau + (tau >= 0 ? root : -root));
+  double cs = 1 / sqrt(1 + t * t);
+  cplx sn = c_scale(phase, t * cs), conj = c_conj(sn);
+  for (int64_t k = 0; k < n; k++) {  // rows of a
+    cplx top = a[p * n + k], bottom = a[q * n + k];
+    a[p * n + k] = c_sub(c_scale(top, cs), c_mul(bottom, conj));
+    a[q * n + k] = c_add(c_mul(top, sn), c_scale(bottom, cs));
+  }
+  for (int64_t k = 0; k < n; k++) {  // columns of a and v
+    cplx left = a[k * n + p], right = a[k * n + q];
+    a[k * n + p] = c_sub(c_scale(left, cs), c_mul(right, sn));
+    a[k * n + q] = c_add(c_mul(left, conj), c_scale(right, cs));
+    left = v[k * n + p], right = v[k * n + q];
+    v[k * n + p] = c_sub(c_scale(left, cs), c_mul(right, sn));
+    v[k * n + q] = c_add(c_mul(left, conj), c_scale(right, cs));
+  }
+  a[p * n + p] = (cplx){x - t * r, 0};
+  a[q * n + q] = (cplx){y + t * r, 0};
+  a[p * n + q] = a[q * n + p] = (cplx){0, 0};
+  return true;
+}
+
+// seats: room for n + 1 indices. Pairs sit opposite each other in two rows of k seats; after each round all but the first
+// move one seat on, so that n - 1 rounds (n even; an odd one has a dummy that is skipped) bring all pairs together once.
+static void jacobi(int64_t n, cplx *a, cplx *v, int64_t *seats, bool complex) {
+  int64_t k = (n + 1) / 2, *top = seats, *bottom = seats + k;
+  for (int64_t i = 0; i < 2 * k; i++) seats[i] = i;
   for (int64_t i = 0; i < n; i++)
     for (int64_t j = 0; j < n; j++) v[i * n + j] = (cplx){i == j, 0};
-  for (int sweep = 0; sweep < 60; sweep++) {
-    double off = 0, diagonal = 0;
-    for (int64_t i = 0; i < n; i++)
-      for (int64_t j = 0; j < n; j++) *(i == j ? &diagonal : &off) += c_norm2(a[i * n + j]);
-    if (!(off > 1e-32 * diagonal)) return;
-    for (int64_t p = 0; p < n; p++)
-      for (int64_t q = p + 1; q < n; q++) {
-        cplx g = a[p * n + q];
-        double r = sqrt(c_norm2(g));
-        if (r == 0) continue;
-        cplx phase = c_scale(g, 1 / r);
-        double theta = (a[q * n + q].re - a[p * n + p].re) / (2 * r);
-        double t = (theta >= 0 ? 1 : -1) / (fabs(theta) + sqrt(theta * theta + 1)), cs = 1 / sqrt(t * t + 1),
-               sn = t * cs;
-        for (int64_t k = 0; k < n; k++) {  // columns: a J, v J
-          cplx x = a[k * n + p], y = c_mul(a[k * n + q], c_conj(phase));
-          a[k * n + p] = c_sub(c_scale(x, cs), c_scale(y, sn));
-          a[k * n + q] = c_add(c_scale(x, sn), c_scale(y, cs));
-          x = v[k * n + p], y = c_mul(v[k * n + q], c_conj(phase));
-          v[k * n + p] = c_sub(c_scale(x, cs), c_scale(y, sn));
-          v[k * n + q] = c_add(c_scale(x, sn), c_scale(y, cs));
-        }
-        for (int64_t k = 0; k < n; k++) {  // rows: J^H a
-          cplx x = a[p * n + k], y = c_mul(a[q * n + k], phase);
-          a[p * n + k] = c_sub(c_scale(x, cs), c_scale(y, sn));
-          a[q * n + k] = c_add(c_scale(x, sn), c_scale(y, cs));
-        }
-      }
+  bool changed = true;
+  for (int sweep = 0; changed && sweep < 60; sweep++) {
+    changed = false;
+    for (int64_t round = 0; round < 2 * k - 1; round++) {
+      for (int64_t i = 0; i < k; i++)
+        if (bottom[i] < n && top[i] < n && jacobi_rotate(n, a, v, top[i], bottom[i], complex)) changed = true;
+      if (k == 1) continue;
+      int64_t last = top[k - 1], first = bottom[0];
+      memmove(top + 2, top + 1, (size_t)(k - 2) * sizeof *top);
+      memmove(bottom, bottom + 1, (size_t)(k - 1) * sizeof *bottom);
+      top[1] = first;
+      bottom[k - 1] = last;
+    }
   }
 }
 
-// Eigh(a) -> (vectors, values ascending); the lower triangle is read.
+// Number `index` (0 lower, 1 sort) of Eigh's configuration "lower,sort,max_iterations,tolerance"; true if there is none.
+static bool eigh_flag(const hlo_instr *i, int index) {
+  const hlo_dict *d = &HLO_ATTRS(i, custom_call)->attributes;
+  for (int k = 0; k < d->n; k++) {
+    strv config = d->entries[k].value;
+    if (!strv_eq(d->entries[k].name, STRV("backend_config"))) continue;
+    for (size_t at = 0; at < config.len; at++) {
+      if (index == 0 && config.data[at] >= '0' && config.data[at] <= '9') return config.data[at] != '0';
+      index -= config.data[at] == ',';
+    }
+  }
+  return true;
+}
+
+// Eigh(a) -> (vectors, values); the lower triangle is read, and values ascend, unless the configuration says otherwise.
 lemnos_status interp_run_eigh(interp_call *c) {
   const interp_array *in = interp_arg(c, 0);
   int64_t n = in->dims[in->rank - 1], size = n * n, batches = size ? interp_count(in) / size : 0;
+  bool lower = eigh_flag(c->in->src, 0), sort = eigh_flag(c->in->src, 1);
   cplx *x = load(c, in), *v = interp_scratch(c->cx, (size_t)(2 * size + n + 1) * sizeof *v);
   int64_t *order = interp_scratch(c->cx, (size_t)(n + 1) * 8);
   if (!x || !v || !order) return interp_scratch_failed(c, 0);
@@ -211,12 +250,14 @@ lemnos_status interp_run_eigh(interp_call *c) {
     cplx *a = x + b * size;
     for (int64_t i = 0; i < n; i++) {
       a[i * n + i].im = 0;
-      for (int64_t j = 0; j < i; j++) a[j * n + i] = c_conj(a[i * n + j]);
+      for (int64_t j = 0; j < i; j++)
+        if (lower) a[j * n + i] = c_conj(a[i * n + j]);
+        else a[i * n + j] = c_conj(a[j * n + i]);
     }
-    jacobi(n, a, v);
+    jacobi(n, a, v, order, hlo_dtype_is_complex(in->dtype));
     for (int64_t i = 0; i < n; i++) {
       int64_t at = i;
-      for (; at > 0 && a[order[at - 1] * n + order[at - 1]].re > a[i * n + i].re; at--) order[at] = order[at - 1];
+      for (; sort && at > 0 && a[order[at - 1] * n + order[at - 1]].re > a[i * n + i].re; at--) order[at] = order[at - 1];
       order[at] = i;
     }
     for (int64_t j = 0; j < n; j++) {

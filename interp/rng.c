@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random numbers: rng_bit_generator with ThreeFry-2x32 and Philox-4x32 in the layouts XLA gives them (Salmon et al.,
 // "Parallel random numbers: as easy as 1, 2, 3"), DEFAULT being Philox as on XLA's CPU; and rng, whose values the
-// specification leaves open: a Philox stream that depends on the instruction and on how many draws the run made before.
+// specification leaves open: here those that XLA's CPU client draws for the first rng of a process.
 #include <math.h>
 
 #include "interp/interp_internal.h"
@@ -42,35 +42,48 @@ static void philox(const uint32_t key[2], uint32_t x[4]) {
 // --- rng_bit_generator
 // ------------------------------------------------------------------------------------------------------
 
-// ThreeFry, up to 32 bits: the result is cut in two along its first even dimension (else its largest one); the two
-// words of counter c are elements c of the halves, interleaved along that dimension in pairs.
-static uint64_t threefry_narrow(const uint32_t key[2], uint64_t counter, interp_array *out, int bytes) {
-  int rank = out->rank, split = -1;
-  int64_t half[INTERP_MAX_RANK], n = 1, inner = 1, outer = 1;
-  for (int d = 0; d < rank && split < 0; d++)
-    if (out->dims[d] % 2 == 0) split = d;
+// An array cut in two along its first even dimension (else its largest one), the halves interleaved along it in pairs:
+// element `inner` of pair `s` is element 2 * s + half of that dimension.
+typedef struct halves {
+  int64_t length, half, inner, n;  // of the dimension, of half of it (rounded up), of what is inside it, of a half
+} halves;
+
+static halves cut(const interp_array *a) {
+  halves h = {.length = 1, .half = 1, .inner = 1, .n = 1};
+  int split = -1;
+  for (int d = 0; d < a->rank && split < 0; d++)
+    if (a->dims[d] % 2 == 0) split = d;
   if (split < 0)
-    for (int d = 0; d < rank; d++)
-      if (split < 0 || out->dims[d] > out->dims[split]) split = d;
-  memcpy(half, out->dims, sizeof half);
-  if (rank > 0) half[split] = (half[split] + 1) / 2;
-  for (int d = 0; d < rank; d++) {
-    n *= half[d];
-    if (d < split) outer *= out->dims[d];
-    if (d > split) inner *= out->dims[d];
+    for (int d = 0; d < a->rank; d++)
+      if (split < 0 || a->dims[d] > a->dims[split]) split = d;
+  for (int d = 0; d < a->rank; d++) {
+    if (d == split) h.half = ((h.length = a->dims[d]) + 1) / 2;
+    if (d > split) h.inner *= a->dims[d];
+    h.n *= d == split ? h.half : a->dims[d];
   }
-  int64_t length = rank ? out->dims[split] : 1, h = rank ? half[split] : 1;
+  return h;
+}
+
+// Where element `which` (0 or 1) of pair c is; -1 beyond the end of an odd dimension.
+static int64_t halves_at(const halves *h, int64_t c, int which) {
+  int64_t i = c % h->inner, s = c / h->inner % h->half, o = c / h->inner / h->half;
+  return 2 * s + which < h->length ? (o * h->length + 2 * s + which) * h->inner + i : -1;
+}
+
+// ThreeFry, up to 32 bits: the two words of counter c are pair c.
+static uint64_t threefry_narrow(const uint32_t key[2], uint64_t counter, interp_array *out, int bytes) {
+  halves h = cut(out);
   char *data = out->data;
-  for (int64_t c = 0; c < n; c++) {
+  for (int64_t c = 0; c < h.n; c++) {
     uint64_t at = counter + (uint64_t)c;
     uint32_t x[2] = {(uint32_t)at, (uint32_t)(at >> 32)};
     threefry(key, x);
-    int64_t i = c % inner, s = c / inner % h, o = c / inner / h;
-    for (int w = 0; w < 2; w++)
-      if (2 * s + w < length) memcpy(data + ((o * length + 2 * s + w) * inner + i) * bytes, &x[w], (size_t)bytes);
+    for (int w = 0; w < 2; w++) {
+      int64_t to = halves_at(&h, c, w);
+      if (to >= 0) memcpy(data + to * bytes, &x[w], (size_t)bytes);
+    }
   }
-  (void)outer;
-  return (uint64_t)n;
+  return (uint64_t)h.n;
 }
 
 static uint64_t threefry_wide(const uint32_t key[2], uint64_t counter, interp_array *out) {
@@ -138,42 +151,86 @@ static lemnos_status run_bits(interp_call *c) {
 // --- rng
 // ----------------------------------------------------------------------------------------------------------------------
 
-static double uniform01(const uint32_t key[2], uint64_t counter) {
-  uint32_t x[4] = {(uint32_t)counter, (uint32_t)(counter >> 32), 0, 0};
+// XLA expands rng to Philox. Its key is drawn when a program is compiled, from a generator that all programs of a process
+// share: KEY is what the first rng gets (as jaxlib 0.10.2 shows in its compiled program). Its counter starts at FIRST and
+// counts, over all rng of an executable, the 32-bit units of the results so far.
+#define KEY_LOW 0xBDE0C74Fu
+#define KEY_HIGH 0xBAA1723Eu
+#define FIRST UINT64_C(0x7012395)
+
+// Word w of the stream after `before` units.
+static uint32_t word(uint64_t before, uint64_t w) {
+  static const uint32_t key[2] = {KEY_LOW, KEY_HIGH};
+  uint64_t at = FIRST + before + w / 4;
+  uint32_t x[4] = {(uint32_t)at, (uint32_t)(at >> 32), 0, 0};
   philox(key, x);
-  return (double)((uint64_t)x[0] << 21 ^ (uint64_t)x[1] >> 11) * 0x1p-53;
+  return x[w % 4];
+}
+
+static uint64_t two_words(uint64_t before, uint64_t k) {
+  return word(before, 2 * k) | (uint64_t)word(before, 2 * k + 1) << 32;
+}
+
+// Number k in [0, 1), a multiple of the type's unit: f64, or f32 for it and all narrower ones.
+static double unit(uint64_t before, uint64_t k, bool wide) {
+  return wide ? (double)(two_words(before, k) >> 12) * 0x1p-52 : (double)(word(before, k) >> 9) * 0x1p-23;
+}
+
+// Each step is rounded to the type that XLA computes in.
+static double rounded(double x, bool wide) {
+  return wide ? x : (double)(float)x;
+}
+
+// Box and Muller, which make two normally distributed numbers of two uniform ones.
+static void draw_normal(uint64_t before, interp_array *out, double mean, double sigma, bool wide) {
+  halves h = cut(out);
+  for (int64_t c = 0; c < h.n; c++) {
+    int64_t i = c % h.inner, pair = c / h.inner;
+    double u = unit(before, (uint64_t)(2 * pair * h.inner + i), wide);
+    double v = unit(before, (uint64_t)((2 * pair + 1) * h.inner + i), wide);
+    double least = rounded(1.0e-7f, wide), turn = rounded(2 * M_PI, wide);
+    double radius = rounded(sqrt(rounded(-2 * rounded(log(u > least ? u : least), wide), wide)), wide);
+    double angle = rounded(turn * v, wide);
+    for (int w = 0; w < 2; w++) {
+      int64_t to = halves_at(&h, c, w);
+      double x = rounded(rounded(w ? cos(angle) : sin(angle), wide) * radius, wide);
+      if (to >= 0) hlo_element_set_f64(out->dtype, out->data, to, 0, rounded(mean + rounded(sigma * x, wide), wide));
+    }
+  }
+}
+
+static void draw_uniform(uint64_t before, interp_array *out, double low, double high, bool wide) {
+  int64_t n = interp_count(out);
+  double range = rounded(high - low, wide);
+  for (int64_t k = 0; k < n; k++)
+    hlo_element_set_f64(out->dtype, out->data, k, 0,
+                        rounded(rounded(unit(before, (uint64_t)k, wide) * range, wide) + low, wide));
+}
+
+static void draw_integers(uint64_t before, interp_array *out, int64_t low, int64_t high) {
+  bool wide = hlo_dtype_bytes(out->dtype) == 8;
+  int64_t n = interp_count(out);
+  uint64_t range = (uint64_t)high - (uint64_t)low;
+  if (!wide) range &= UINT32_MAX;
+  for (int64_t k = 0; k < n; k++) {
+    uint64_t v = wide ? two_words(before, (uint64_t)k) : word(before, (uint64_t)k);
+    hlo_element_set_i64(out->dtype, out->data, k, (int64_t)((uint64_t)low + (range ? v % range : v)));
+  }
 }
 
 static lemnos_status run_rng(interp_call *c) {
   const interp_array *a = interp_arg(c, 0), *b = interp_arg(c, 1);
   interp_array *out = interp_result(c, 0);
-  bool normal = HLO_ATTRS(c->in->src, rng)->distribution == HLO_RNG_DISTRIBUTION_NORMAL;
-  uint32_t key[2] = {(uint32_t)c->in->src->id, c->cx->draws++};
-  int64_t n = interp_count(out);
+  bool wide = hlo_dtype_bytes(out->dtype) == 8;
+  uint64_t before = c->cx->drawn;
+  c->cx->drawn += (uint64_t)interp_count(out) * (wide ? 2 : 1);
   if (!hlo_dtype_is_float(out->dtype)) {  // integers and pred: uniform in [a, b)
-    int64_t low = hlo_element_get_i64(a->dtype, a->data, 0), high = hlo_element_get_i64(b->dtype, b->data, 0);
-    uint64_t range = (uint64_t)high - (uint64_t)low;
-    for (int64_t k = 0; k < n; k++) {
-      uint32_t x[4] = {(uint32_t)k, (uint32_t)(k >> 32), 1, 0};
-      philox(key, x);
-      uint64_t v = x[0] | (uint64_t)x[1] << 32;
-      hlo_element_set_i64(out->dtype, out->data, k, (int64_t)((uint64_t)low + (range ? v % range : 0)));
-    }
+    draw_integers(before, out, hlo_element_get_i64(a->dtype, a->data, 0), hlo_element_get_i64(b->dtype, b->data, 0));
     return LEMNOS_SUCCESS;
   }
   double p = hlo_element_get_f64(a->dtype, a->data, 0, 0), q = hlo_element_get_f64(b->dtype, b->data, 0, 0);
-  for (int64_t k = 0; k < n; k++) {
-    double v;
-    if (normal) {
-      double u = 1 - uniform01(key, 2 * (uint64_t)k), w = uniform01(key, 2 * (uint64_t)k + 1);
-      v = p + q * sqrt(-2 * log(u)) * cos(2 * M_PI * w);
-    } else {
-      v = p + (q - p) * uniform01(key, (uint64_t)k);
-    }
-    hlo_element_set_f64(out->dtype, out->data, k, 0, v);
-    if (!normal && hlo_element_get_f64(out->dtype, out->data, k, 0) >= q)
-      hlo_element_set_f64(out->dtype, out->data, k, 0, p);
-  }
+  if (HLO_ATTRS(c->in->src, rng)->distribution == HLO_RNG_DISTRIBUTION_NORMAL) draw_normal(before, out, p, q, wide);
+  else draw_uniform(before, out, p, q, wide);
   return LEMNOS_SUCCESS;
 }
 

@@ -451,6 +451,7 @@ lemnos_status interp_run_parallel(const interp_program *const *programs, int32_t
     for (int k = 0; k < programs[d]->entry->n_params; k++)
       LEMNOS_TRY(check_arg(&programs[d]->entry->param_types[k], at + k, &args[at + k]));
   interp_ctx cx = {.options = options, .pool = options->pool, .shared = &shared};
+  if (options->drawn) cx.drawn = *options->drawn;
   cx.n_threads = cx.pool ? thread_pool_size(cx.pool) : 1;
   if (cx.n_threads < 2) cx.pool = NULL;
   const interp_code **codes = heap_alloc(sizeof(void *) * (size_t)n);
@@ -458,6 +459,7 @@ lemnos_status interp_run_parallel(const interp_program *const *programs, int32_t
   lemnos_status status = run_processes(&cx, n_replicas, n_partitions, codes, n_args, args, n_results, results);
   free(codes);
   if (options->peak_bytes) *options->peak_bytes = shared.peak_bytes;
+  if (options->drawn) *options->drawn = cx.drawn;
   shared_deinit(&cx);
   return status;
 }

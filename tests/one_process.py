@@ -10,8 +10,6 @@ jaxlib's CPU client; compilations and runs take turns, and in the last round the
 Every result is compared with jaxlib's. The library's exported symbols are checked first. Needs jax (./dev test installs
 it into .venv); without it, or without any device that generates code, the test is skipped (77).
 """
-import ctypes as c
-import glob
 import os
 import re
 import shutil
@@ -19,7 +17,8 @@ import subprocess
 import sys
 import threading
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+from lemnos_library import ROOT, Library
+
 N = 24
 
 PROGRAM = """func.func public @main(%x: tensor<24x24xf32>, %y: tensor<24x24xf32>) -> (tensor<24x24xf32>, tensor<24xf32>) {
@@ -47,86 +46,6 @@ PROGRAM = """func.func public @main(%x: tensor<24x24xf32>, %y: tensor<24x24xf32>
 def program(n):
     """The n-th of a family of programs, so that every round compiles something new."""
     return PROGRAM.replace("SCALE", str(n + 2))
-
-
-class Array(c.Structure):  # lemnos_array
-    _fields_ = [("dtype", c.c_char_p), ("rank", c.c_int32), ("dims", c.c_int64 * 32), ("data", c.c_void_p)]
-
-
-class DeviceInfo(c.Structure):  # lemnos_device_info
-    _fields_ = [("id", c.c_char * 64), ("kind", c.c_char * 24), ("name", c.c_char * 128), ("driver", c.c_char * 128),
-                ("memory_bytes", c.c_int64), ("compile_only", c.c_bool), ("capabilities", c.c_char * 512)]
-
-
-class ContextOptions(c.Structure):
-    _fields_ = [("cache_dir", c.c_char_p), ("threads", c.c_int32)]
-
-
-class Library:
-    """As much of lemnos.h as this needs. A failed call raises RuntimeError."""
-
-    def __init__(self, path):
-        self.lib = c.CDLL(path)  # RTLD_LOCAL
-        lib = self.lib
-        lib.lemnos_status_text.restype = c.c_char_p
-        lib.lemnos_status_text.argtypes = [c.c_void_p]
-        lib.lemnos_status_release.argtypes = [c.c_void_p]
-        for name in ("context_create", "devices", "device_open", "module_load", "compile", "execute_host"):
-            getattr(lib, "lemnos_" + name).restype = c.c_void_p
-        for name in ("context", "device", "module", "executable"):
-            getattr(lib, f"lemnos_{name}_free").argtypes = [c.c_void_p]
-            getattr(lib, f"lemnos_{name}_free").restype = None
-        self.context = c.c_void_p()
-        self.call("context_create", c.byref(ContextOptions(b"", 0)), c.byref(self.context))
-
-    def call(self, name, *args):
-        status = getattr(self.lib, "lemnos_" + name)(*args)
-        if status:
-            text = self.lib.lemnos_status_text(status).decode()
-            self.lib.lemnos_status_release(status)
-            raise RuntimeError(f"lemnos_{name}: {text}")
-
-    def devices(self):
-        infos, n = c.POINTER(DeviceInfo)(), c.c_int32()
-        self.call("devices", self.context, c.byref(infos), c.byref(n), None)
-        result = [(infos[i].id.decode(), infos[i].driver.decode()) for i in range(n.value) if not infos[i].compile_only]
-        libc = c.CDLL(None)
-        libc.free.argtypes = [c.c_void_p]
-        libc.free(infos)
-        return result
-
-    def open(self, device_id):
-        device = c.c_void_p()
-        self.call("device_open", self.context, device_id.encode(), c.byref(device))
-        return device
-
-    def compile(self, text, device):
-        module, executable, data = c.c_void_p(), c.c_void_p(), text.encode()
-        self.call("module_load", self.context, b"one_process", data, c.c_size_t(len(data)), None, c.byref(module))
-        self.call("compile", module, device, None, c.byref(executable))
-        self.lib.lemnos_module_free(module)
-        return executable
-
-    def run(self, executable, arrays):
-        import numpy as np
-        results = [np.full((N, N), np.nan, np.float32), np.full((N,), np.nan, np.float32)]
-
-        def described(list_):
-            out = (Array * len(list_))()
-            for slot, a in zip(out, list_):
-                slot.dtype, slot.rank, slot.data = b"f32", a.ndim, a.ctypes.data
-                slot.dims[:a.ndim] = a.shape
-            return out
-
-        self.call("execute_host", executable, c.c_int32(len(arrays)), described(arrays), c.c_int32(len(results)),
-                  described(results), None)
-        return results
-
-
-def use_venv():
-    """Makes the packages of .venv importable if this Python has no jax and is of the same version."""
-    name = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    sys.path.extend(glob.glob(os.path.join(ROOT, ".venv", "lib", name, "site-packages")))
 
 
 def jax_function(n):
@@ -179,7 +98,6 @@ def main():
     if os.environ.get("LEMNOS_SANITIZE"):
         print("one_process: skipped: a sanitized library cannot be loaded into Python")
         return 77
-    use_venv()
     os.environ["JAX_PLATFORMS"] = "cpu"
     try:
         import jax
@@ -203,22 +121,22 @@ def main():
         order = devices[n % len(devices):] + devices[:n % len(devices)]
         results = []
         for name, device in order:
-            executable = library.compile(program(n), device)
+            executable, _ = library.compile(program(n), device)
             kept.append((n, name, executable))
-            results.append((name, library.run(executable, [x, y])))
+            results.append((name, library.run(executable, [x, y], 2)))
         expected = expected or jax_function(n)(x, y)
         for name, result in results:
             compare(f"round {n}, {name}", result, [np.asarray(e) for e in expected])
     for n, name, executable in kept:  # code made earlier still runs after all the other compilations
         expected = jax_function(n)(x, y)
-        compare(f"again {n}, {name}", library.run(executable, [x, y]), [np.asarray(e) for e in expected])
+        compare(f"again {n}, {name}", library.run(executable, [x, y], 2), [np.asarray(e) for e in expected])
 
     problems = []
 
     def worker(name, device, n):
         try:
-            executable = library.compile(program(n), device)
-            actual = library.run(executable, [x, y])
+            executable, _ = library.compile(program(n), device)
+            actual = library.run(executable, [x, y], 2)
             compare(f"threads, {name}", actual, [np.asarray(e) for e in jax_function(n)(x, y)])
             library.lib.lemnos_executable_free(executable)
         except Exception as e:  # reported by the main thread

@@ -3,6 +3,7 @@
 // calls. Expected values by hand, or NumPy where said.
 #include "tests/interp/interp_test.h"
 
+#define SQRT_HALF 0.70710678118654752
 #define M(body) "HloModule m\nENTRY main {\n" body "\n}\n"
 
 static void run_all(const test_case *cases, int n) {
@@ -82,6 +83,13 @@ START_TEST(custom_linear_algebra) {
       {"Q", M("x = f64[2,2] constant({ {-5, -4}, {0.5, 3} })\n t = f64[2] constant({1.6, 0})\n ROOT r = f64[2,2] custom-call(x, t), custom_call_target=\"ProductOfElementaryHouseholderReflectors\""), 1e-15,
        W(-0.6, -0.8, -0.8, 0.6)},
       {"Eigh", M("x = f64[2,2] constant({ {2, 99}, {1, 2} })\n e = (f64[2,2], f64[2]) custom-call(x), custom_call_target=\"Eigh\"\n ROOT r = f64[2] get-tuple-element(e), index=1"), 1e-15, W(1, 3)},
+      // By hand, in XLA's order and signs: a rotation by t = 1 (tau = 0), columns (c, -s) and (s, c); then sorted, or the upper triangle not sorted.
+      {"Eigh, signs", M("x = f64[2,2] constant({ {2, 99}, {1, 2} })\n ROOT r = (f64[2,2], f64[2]) custom-call(x), custom_call_target=\"Eigh\""), 1e-15,
+       W(SQRT_HALF, SQRT_HALF, -SQRT_HALF, SQRT_HALF, 1, 3)},
+      {"Eigh, negative", M("x = f64[2,2] constant({ {2, 99}, {-1, 2} })\n ROOT r = (f64[2,2], f64[2]) custom-call(x), custom_call_target=\"Eigh\", mhlo_attributes={\"backend_config\"=\"1,1,100,1e-6\"}"), 1e-15,
+       W(SQRT_HALF, SQRT_HALF, SQRT_HALF, -SQRT_HALF, 1, 3)},
+      {"Eigh, upper, unsorted", M("x = f64[2,2] constant({ {2, -1}, {99, 2} })\n ROOT r = (f64[2,2], f64[2]) custom-call(x), custom_call_target=\"Eigh\", mhlo_attributes={\"backend_config\"=\"0,0,100,1e-6\"}"), 1e-15,
+       W(SQRT_HALF, SQRT_HALF, -SQRT_HALF, SQRT_HALF, 3, 1)},
       {"LU", M("x = f32[2,2] constant({ {1, 2}, {4, 8} })\n ROOT r = (f32[2,2], s32[2], s32[]) custom-call(x), custom_call_target=\"lapack_sgetrf_ffi\""), 0, W(4, 8, 0.25, 0, 2, 2, 2)},
       {"assertion holds", M("p = pred[] constant(true)\n a = () custom-call(p), custom_call_target=\"shape_assertion\", custom_call_has_side_effect=true\n ROOT r = s32[] constant(1)"), 0, W(1)},
   };
