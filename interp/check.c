@@ -8,7 +8,7 @@
 //   eq                expect_eq for integers, else expect_almost_eq with 1e-4; gives a pred
 #include <math.h>
 
-#include "interp/interp_internal.h"
+#include "interp/grid.h"
 
 #define SHOWN 5
 
@@ -142,21 +142,27 @@ static lemnos_status run_check(interp_call *c) {
   return LEMNOS_SUCCESS;
 }
 
-static lemnos_status run_print(interp_call *c) {
-  strbuf *out = c->cx->options->print_out;
-  interp_array *a = interp_arg(c, 0);
-  if (out) {
-    strv name = HLO_ATTRS(c->in->src, print)->format;
-    if (name.len) strbuf_printf(out, STRV_FMT "\n", STRV_ARG(name));
-    for (int d = 0; d < a->rank; d++) strbuf_printf(out, "%lldx", (long long)a->dims[d]);
-    strbuf_printf(out, "%s {", hlo_dtype_table[a->dtype].stablehlo_name);
-    int64_t n = interp_count(a);
-    for (int64_t i = 0; i < n; i++) {
-      if (i) strbuf_append_cstr(out, ", ");
-      hlo_element_print(out, a->dtype, a->data, i);
-    }
-    strbuf_append_cstr(out, "}\n");
+void interp_print_value(const interp_call *c, strv title, const interp_array *a) {
+  const interp_host *host = c->cx->options->host;
+  const interp_device *d = c->cx->device;
+  if (!host || !host->print) return;
+  strbuf out = {0};
+  if (d->grid->n > 1) strbuf_printf(&out, "process (%d, %d): ", d->replica_id, d->partition_id);
+  if (title.len) strbuf_printf(&out, STRV_FMT "\n", STRV_ARG(title));
+  for (int k = 0; k < a->rank; k++) strbuf_printf(&out, "%lldx", (long long)a->dims[k]);
+  strbuf_printf(&out, "%s {", hlo_dtype_table[a->dtype].stablehlo_name);
+  int64_t n = interp_count(a);
+  for (int64_t i = 0; i < n; i++) {
+    if (i) strbuf_append_cstr(&out, ", ");
+    hlo_element_print(&out, a->dtype, a->data, i);
   }
+  strbuf_append_cstr(&out, "}\n");
+  host->print(host->user, strbuf_view(&out));
+  strbuf_deinit(&out);
+}
+
+static lemnos_status run_print(interp_call *c) {
+  interp_print_value(c, HLO_ATTRS(c->in->src, print)->format, interp_arg(c, 0));
   for (int r = 0; r < c->in->n_results; r++) interp_value_share(interp_result_value(c, r), interp_arg_value(c, 0));
   return LEMNOS_SUCCESS;
 }

@@ -41,8 +41,8 @@ typedef struct interp_custom_call {
   void *user;
 } interp_custom_call;
 
-// Where infeed and host transfers come from and outfeed and host transfers go to. A callback that is NULL: outfeed is
-// dropped, infeed fails, and host transfers meet each other: a recv takes what a send of any device put into the
+// Where infeed and host transfers come from and outfeed, host transfers and what interpreter.print and probe see go to.
+// A callback that is NULL: outfeed and prints are dropped, infeed fails, and host transfers meet each other: a recv takes what a send of any device put into the
 // channel. Callbacks come one at a time, from several threads.
 typedef struct interp_transfer {
   const hlo_instr *instr;
@@ -57,6 +57,7 @@ typedef struct interp_host {
   lemnos_status (*outfeed)(void *user, const interp_transfer *t);
   lemnos_status (*send)(void *user, const interp_transfer *t);
   lemnos_status (*recv)(void *user, const interp_transfer *t);
+  void (*print)(void *user, strv text);
 } interp_host;
 
 typedef struct interp_profile_row {
@@ -72,7 +73,6 @@ typedef struct interp_run_options {
   const volatile int *cancel;  // if not NULL and nonzero: CANCELLED
   const interp_custom_call *custom_calls;
   int32_t n_custom_calls;
-  strbuf *print_out;  // where interpreter.print writes; NULL: dropped
   int32_t replica_id, partition_id;  // of a run on one device
   const interp_host *host;           // NULL: none
   uint64_t *drawn;  // what rng has drawn before, and then in all: for a run in several pieces. NULL: nothing before

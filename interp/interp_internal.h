@@ -177,6 +177,8 @@ lemnos_status interp_compile_check(interp_compiler *c, interp_insn *in);
 lemnos_status interp_compile_custom(interp_compiler *c, interp_insn *in);
 lemnos_status interp_compile_control(interp_compiler *c, interp_insn *in);
 lemnos_status interp_compile_host(interp_compiler *c, interp_insn *in);
+// check.c: to the embedder, if it listens: title, type, elements
+void interp_print_value(const interp_call *c, strv title, const interp_array *a);
 lemnos_status interp_run_call(interp_call *c);  // control.c: runs subs[0] on the arguments
 // linalg.c: custom calls that JAX sends
 lemnos_status interp_compile_qr(interp_compiler *c, interp_insn *in);

@@ -152,6 +152,10 @@ lemnos_status interp_compile_probe(interp_compiler *c, interp_insn *in) {
 
 lemnos_status interp_run_probe(interp_call *c) {
   interp_shared *shared = c->cx->shared;
+  strbuf title = {0};
+  strbuf_printf(&title, "probe " STRV_FMT, STRV_ARG(entry(c->in, "probe_id")));
+  interp_print_value(c, strbuf_view(&title), interp_arg(c, 0));
+  strbuf_deinit(&title);
   if (shared->keep_probes) {
     interp_probe p = {.id = entry(c->in, "probe_id")};
     interp_value_share(&p.value, interp_arg_value(c, 0));

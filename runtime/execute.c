@@ -232,6 +232,7 @@ typedef struct execution {
   double deadline;
   int64_t max_bytes;
   const volatile int *cancel;
+  host_adapter host;
   lemnos_event *event;       // NULL: synchronous
   lemnos_buffer **out;       // synchronous interpreter runs of dynamic shape: types to update
 } execution;
@@ -299,7 +300,7 @@ static lemnos_status run_interpreted(execution *x) {
   lemnos_status status = interp_args(x, args, owned);
   int64_t peak = 0;
   interp_run_options options = {.pool = e->device->context->pool, .deadline = x->deadline, .cancel = x->cancel,
-                                .max_bytes = x->max_bytes, .peak_bytes = &peak};
+                                .max_bytes = x->max_bytes, .peak_bytes = &peak, .host = &x->host.host};
   for (int i = 0; i < nr; i++) {
     results[i] = x->result_types[i];
     results[i].data = x->results[i] ? x->results[i]->host : NULL;
@@ -328,7 +329,8 @@ static lemnos_status execution_run(execution *x) {
     if (x->waits[i])
       LEMNOS_TRY(lemnos_status_annotate(lemnos_event_wait(x->waits[i]), "the run that computes argument %d", i));
   if (x->executable->program) return run_interpreted(x);
-  plan_run_options options = {.cancel = x->cancel, .deadline = x->deadline, .pool = x->executable->device->context->pool};
+  plan_run_options options = {.cancel = x->cancel, .deadline = x->deadline, .pool = x->executable->device->context->pool,
+                              .host = &x->host.host};
   return run_planned(x, &options);
 }
 
@@ -437,6 +439,7 @@ lemnos_status lemnos_execute(lemnos_executable *e, int32_t n_args, lemnos_buffer
   x->deadline = options->timeout_seconds > 0 ? io_seconds() + options->timeout_seconds : 0;
   x->max_bytes = options->max_bytes;
   x->cancel = options->cancel;
+  host_adapter_init(&x->host, options->host);
   lemnos_status status = prepare_results(x, args, options->donate);
   if (!status && options->max_bytes && e->plan && e->plan->arena_bytes + results_bytes(x) > options->max_bytes)
     status = lemnos_status_make(LEMNOS_OUT_OF_MEMORY, "the run needs %lld bytes, the limit is %lld",

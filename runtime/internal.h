@@ -157,6 +157,7 @@ typedef struct plan_run_options {
   const volatile int *cancel;
   double deadline;            // io_seconds(); 0: none
   thread_pool *pool;          // for host steps
+  const interp_host *host;    // for host steps; may be NULL
   struct plan_seconds *step_seconds;       // profiling: NULL, or receives the seconds and
   struct plan_instrs *step_instrs;         // the instruction of each step run (heap vectors)
 } plan_run_options;
@@ -164,6 +165,15 @@ typedef struct plan_run_options {
 LEMNOS_NODISCARD lemnos_status plan_run(const plan *p, const lemnos_backend *b, backend_device *d, backend_program *code,
                                         backend_queue *q, const plan_run_memory *memory,
                                         const plan_run_options *options);
+
+// --- the host's end of a run (processes.c) ------------------------------------------------------------------------------
+
+typedef struct host_adapter {
+  interp_host host;
+  const lemnos_host *target;
+} host_adapter;
+// What the interpreter calls for o->host, which may be NULL.
+void host_adapter_init(host_adapter *h, const lemnos_host *target);
 
 // --- conversions (array.c) -----------------------------------------------------------------------------------------------
 

@@ -154,6 +154,8 @@ typedef struct cli_inputs {
   cli_strings input;        // --input
   const char *safetensors;  // --safetensors or LEMNOS_SAFETENSORS; NULL
   int64_t seed;
+  bool per_process;  // argN@P is the argument of process P; else there is no such thing
+  int process;       // whose arguments
 } cli_inputs;
 
 // One array per argument of the module, in order; data is the caller's to free with heap_aligned_free.
@@ -179,7 +181,12 @@ typedef struct cli_expect {
   const char *expected;  // .npz or folder
   const char *meta;      // meta.json, NULL: the one beside `expected` if there is one, "" none
   double rtol, atol;     // < 0: meta's, else the defaults of the type
+  int n_results;         // of one process, when there are several; else 0
 } cli_expect;
+
+// out3, or, with n_results of each process, out3@1
+#define CLI_RESULT_NAME 48
+void result_name(char *out, int index, int n_results);
 
 typedef struct compare_report {
   double max_abs, max_rel;  // over finite elements
@@ -199,6 +206,18 @@ LEMNOS_NODISCARD lemnos_status compare_results(const cli_expect *e, int n, const
 
 void print_array(strbuf *out, const interp_array *a, bool full);
 void print_index(strbuf *out, const interp_array *a, int64_t i);  // [1, 2]
+
+// --- the host's end of a run (feeds.c)
+// -------------------------------------------------------------------------------------------------
+
+typedef struct cli_feeds cli_feeds;
+// infeed: an .npz, or NULL; outfeed: whether what the program gives is kept. per_process: by process, NAME@P. Prints go to
+// stderr.
+LEMNOS_NODISCARD lemnos_status feeds_open(const char *infeed, bool outfeed, bool per_process, const lemnos_module *m,
+                                          cli_feeds **out);
+const lemnos_host *feeds_host(cli_feeds *f);
+LEMNOS_NODISCARD lemnos_status feeds_write(const cli_feeds *f, const char *path);
+void feeds_close(cli_feeds *f);
 
 // --- one program on one device (session.c)
 // --------------------------------------------------------------------------------------------
@@ -244,6 +263,7 @@ typedef struct cli_session {
   int n_args, n_results;
   lemnos_buffer **buffers;  // arguments on the device; NULL for tokens
   double import_seconds;
+  const lemnos_host *host;  // of runs; NULL: none
 } cli_session;
 
 LEMNOS_NODISCARD lemnos_status session_context(const cli_program *p, lemnos_context **out);
@@ -253,6 +273,10 @@ LEMNOS_NODISCARD lemnos_status session_load_module(lemnos_context *c, const char
 LEMNOS_NODISCARD lemnos_status session_open(const cli_program *p, cli_session *s);
 LEMNOS_NODISCARD lemnos_status session_compile(cli_session *s, const cli_program *p);  // module, device, args are there
 LEMNOS_NODISCARD lemnos_status session_upload(cli_session *s);
+// The same with arguments for every process of the module; n_args and n_results are of one.
+LEMNOS_NODISCARD lemnos_status session_open_processes(const cli_program *p, cli_session *s, int *out_n);
+LEMNOS_NODISCARD lemnos_status session_run_processes(cli_session *s, const cli_program *p, int n,
+                                                     cli_interrupt *interrupt, interp_array **out);
 // One run; results (n_results of them) are new buffers.
 LEMNOS_NODISCARD lemnos_status session_run(cli_session *s, const cli_program *p, bool donate, cli_interrupt *interrupt,
                                            lemnos_buffer **results);

@@ -9,11 +9,11 @@
 typedef struct run_options {
   cli_program program;
   cli_expect expect;
-  const char *outputs;
-  bool explain, profile, full, quiet;
+  const char *outputs, *infeed, *outfeed;
+  bool explain, profile, full, quiet, per_process;
 } run_options;
 
-static lemnos_status write_outputs(const char *path, int n, const interp_array *results) {
+static lemnos_status write_outputs(const char *path, int n, int of_each, const interp_array *results) {
   strv name = strv_from_cstr(path);
   if (strv_ends_with(name, STRV(".npy"))) {
     if (n != 1)
@@ -26,7 +26,9 @@ static lemnos_status write_outputs(const char *path, int n, const interp_array *
   int kept = 0;
   for (int i = 0; i < n; i++) {
     if (results[i].dtype == HLO_TOKEN) continue;
-    names[kept] = strv_from_cstr(arena_printf(a, "out%d", i));
+    char *name = ARENA_ARRAY(a, char, CLI_RESULT_NAME);
+    result_name(name, i, of_each);
+    names[kept] = strv_from_cstr(name);
     arrays[kept++] = results[i];
   }
   lemnos_status status = npz_write_file(path, kept, names, arrays);
@@ -34,10 +36,12 @@ static lemnos_status write_outputs(const char *path, int n, const interp_array *
   return status;
 }
 
-static void print_results(strbuf *out, int n, const interp_array *results, bool full) {
+static void print_results(strbuf *out, int n, int of_each, const interp_array *results, bool full) {
+  char name[CLI_RESULT_NAME];
   for (int i = 0; i < n; i++) {
     if (results[i].dtype == HLO_TOKEN) continue;
-    strbuf_printf(out, "out%d: ", i);
+    result_name(name, i, of_each);
+    strbuf_printf(out, "%s: ", name);
     array_print_type(out, &results[i]);
     strbuf_append_char(out, '\n');
     print_array(out, &results[i], full);
@@ -50,17 +54,19 @@ static lemnos_status put_and_free(char *text) {
   return status;
 }
 
-static lemnos_status finish(const run_options *o, cli_session *s, const interp_array *results,
+static lemnos_status finish(const run_options *o, const cli_feeds *feeds, int n, const interp_array *results,
                             cli_interrupt *interrupt) {
+  int of_each = o->expect.n_results;
   strbuf text = {0};
   lemnos_status status = LEMNOS_SUCCESS;
   if (o->outputs) {
     cli_interrupt_phase(interrupt, CLI_PHASE_WRITE);
-    status = write_outputs(o->outputs, s->n_results, results);
+    status = write_outputs(o->outputs, n, of_each, results);
     cli_interrupt_phase(interrupt, CLI_PHASE_IDLE);
   }
-  if (!status && !o->outputs && !o->expect.expected && !o->quiet) print_results(&text, s->n_results, results, o->full);
-  if (!status && o->expect.expected) status = compare_results(&o->expect, s->n_results, results, &text);
+  if (!status && o->outfeed) status = feeds_write(feeds, o->outfeed);
+  if (!status && !o->outputs && !o->expect.expected && !o->quiet) print_results(&text, n, of_each, results, o->full);
+  if (!status && o->expect.expected) status = compare_results(&o->expect, n, results, &text);
   if (o->quiet) strbuf_clear(&text);
   lemnos_status put = cli_put(strbuf_view(&text));
   strbuf_deinit(&text);
@@ -69,16 +75,39 @@ static lemnos_status finish(const run_options *o, cli_session *s, const interp_a
   return status;
 }
 
-static lemnos_status run(const run_options *o, cli_session *s, cli_interrupt *interrupt) {
+static lemnos_status explain(const cli_session *s) {
+  strbuf head = {0};
+  strbuf_printf(&head, "device %s: %s\n", lemnos_device_id(s->device), lemnos_device_name(s->device));
+  lemnos_status status = cli_put(strbuf_view(&head));
+  strbuf_deinit(&head);
+  LEMNOS_TRY(status);
+  return put_and_free(lemnos_executable_explain(s->executable));
+}
+
+// Every process with its own arguments; the results of all.
+static lemnos_status run_processes(run_options *o, cli_session *s, cli_feeds **feeds, cli_interrupt *interrupt) {
+  int n;
+  if (o->profile) return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "--profile of several processes");
+  LEMNOS_TRY(session_open_processes(&o->program, s, &n));
+  LEMNOS_TRY(feeds_open(o->infeed, o->outfeed != NULL, true, s->module, feeds));
+  s->host = feeds_host(*feeds);
+  if (o->explain) LEMNOS_TRY(explain(s));
+  interp_array *results = NULL;
+  cli_interrupt_phase(interrupt, CLI_PHASE_RUN);
+  lemnos_status status = session_run_processes(s, &o->program, n, interrupt, &results);
+  if (!status && interrupt->cancelled) status = lemnos_status_make(LEMNOS_CANCELLED, "interrupted");
+  cli_interrupt_phase(interrupt, CLI_PHASE_IDLE);
+  o->expect.n_results = s->n_results;
+  if (!status) status = finish(o, *feeds, n * s->n_results, results, interrupt);
+  arrays_free(results ? n * s->n_results : 0, results);
+  return status;
+}
+
+static lemnos_status run(const run_options *o, cli_session *s, cli_feeds **feeds, cli_interrupt *interrupt) {
   LEMNOS_TRY(session_open(&o->program, s));
-  if (o->explain) {
-    strbuf head = {0};
-    strbuf_printf(&head, "device %s: %s\n", lemnos_device_id(s->device), lemnos_device_name(s->device));
-    lemnos_status status = cli_put(strbuf_view(&head));
-    strbuf_deinit(&head);
-    LEMNOS_TRY(status);
-    LEMNOS_TRY(put_and_free(lemnos_executable_explain(s->executable)));
-  }
+  LEMNOS_TRY(feeds_open(o->infeed, o->outfeed != NULL, false, s->module, feeds));
+  s->host = feeds_host(*feeds);
+  if (o->explain) LEMNOS_TRY(explain(s));
   if (o->profile) {
     char *text;
     LEMNOS_TRY(lemnos_profile(s->executable, s->n_args, s->buffers, &text));
@@ -94,7 +123,7 @@ static lemnos_status run(const run_options *o, cli_session *s, cli_interrupt *in
   cli_interrupt_phase(interrupt, CLI_PHASE_IDLE);
   session_free_results(s, buffers);
   free(buffers);
-  if (!status) status = finish(o, s, results, interrupt);
+  if (!status) status = finish(o, *feeds, s->n_results, results, interrupt);
   arrays_free(results ? s->n_results : 0, results);
   return status;
 }
@@ -113,6 +142,15 @@ int cmd_run(int argc, char **argv, cli_interrupt *interrupt) {
       {"--atol", CLI_REAL, &o.expect.atol, "X", "see --rtol"},
       {"--meta", CLI_STRING, &o.expect.meta, "FILE",
        "tolerances by output (default: meta.json beside the expected file; empty: none)"},
+      {"--per-process", CLI_FLAG, &o.per_process, NULL,
+       "of a module for several processes (replicas x partitions, numbered by replica, then partition): argN@P is the "
+       "argument of process P alone, argN of all that have none; results are those of every process, outN@P. Without it "
+       "all processes get the same arguments and the results are process 0's"},
+      {"--infeed", CLI_STRING, &o.infeed, "FILE",
+       "an .npz with what infeed takes: infeed0, infeed1, ... in this order; what host recv on channel C takes: recvC.0, "
+       "recvC.1, ...; with --per-process NAME@P is for process P alone"},
+      {"--outfeed", CLI_STRING, &o.outfeed, "FILE",
+       "write what outfeed and host sends give to an .npz: outfeed0, ...; sendC.0, ...; with --per-process NAME@P"},
       {"--full", CLI_FLAG, &o.full, NULL, "print long arrays whole"},
       {"--quiet", CLI_FLAG, &o.quiet, NULL, "print no results and no comparison"},
       {"--explain", CLI_FLAG, &o.explain, NULL, "print step by step what runs where and why"},
@@ -126,8 +164,11 @@ int cmd_run(int argc, char **argv, cli_interrupt *interrupt) {
     o.program.module = files.data[0];
     cli_interrupt_start(interrupt);
     cli_session s = {0};
-    lemnos_status status = run(&o, &s, interrupt);
+    cli_feeds *feeds = NULL;
+    lemnos_status status =
+        o.per_process ? run_processes(&o, &s, &feeds, interrupt) : run(&o, &s, &feeds, interrupt);
     session_close(&s);
+    feeds_close(feeds);
     code = status ? cli_fail("run", status, interrupt) : CLI_OK;
   }
   vec_deinit(&files);

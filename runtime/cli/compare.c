@@ -113,6 +113,13 @@ static rule find_rule(const cli_expect *e, const json_value *meta, int index, hl
   return r;
 }
 
+void result_name(char *out, int index, int n_results) {
+  if (n_results)
+    snprintf(out, CLI_RESULT_NAME, "out%d@%d", index % n_results, index / n_results);
+  else
+    snprintf(out, CLI_RESULT_NAME, "out%d", index);
+}
+
 static bool shapes_fit(const interp_array *a, const interp_array *g, int64_t stride) {
   if (stride > 1) return g->rank == 1 && g->dims[0] == (array_elements(a) + stride - 1) / stride;
   if (a->rank != g->rank) return false;
@@ -121,9 +128,9 @@ static bool shapes_fit(const interp_array *a, const interp_array *g, int64_t str
   return true;
 }
 
-static void print_report(strbuf *text, int index, const interp_array *a, const interp_array *g, const rule *r,
+static void print_report(strbuf *text, const char *name, const interp_array *a, const interp_array *g, const rule *r,
                          const compare_report *c) {
-  strbuf_printf(text, "out%d ", index);
+  strbuf_printf(text, "%s ", name);
   array_print_type(text, a);
   strbuf_printf(text, ": %s", c->passed ? "ok" : "DIFFERS");
   if (hlo_dtype_is_float(a->dtype) || hlo_dtype_is_complex(a->dtype)) {
@@ -149,14 +156,14 @@ static void print_report(strbuf *text, int index, const interp_array *a, const i
 
 static lemnos_status compare_one(const cli_expect *e, const npz *z, const json_value *meta, int index,
                                  const interp_array *a, strbuf *text, bool *passed) {
-  char name[32];
-  snprintf(name, sizeof name, "out%d", index);
+  char name[CLI_RESULT_NAME];
+  result_name(name, index, e->n_results);
   if (a->dtype == HLO_TOKEN) return LEMNOS_SUCCESS;
   const npz_entry *entry = npz_find(z, strv_from_cstr(name));
   if (!entry) return lemnos_status_make(LEMNOS_NOT_FOUND, "%s holds no %s", z->path, name);
   interp_array g;
   LEMNOS_TRY(npz_read(z, entry, a->dtype, &g));
-  rule r = find_rule(e, meta, index, a->dtype);
+  rule r = find_rule(e, meta, e->n_results ? index % e->n_results : index, a->dtype);
   if (!shapes_fit(a, &g, r.stride)) {
     strbuf_printf(text, "%s: DIFFERS, it is ", name);
     array_print_type(text, a);
@@ -167,7 +174,7 @@ static lemnos_status compare_one(const cli_expect *e, const npz *z, const json_v
   } else {
     compare_report c;
     compare_arrays(a, &g, r.stride, r.rtol, r.atol, r.may_differ, &c);
-    print_report(text, index, a, &g, &r, &c);
+    print_report(text, name, a, &g, &r, &c);
     *passed &= c.passed;
   }
   heap_aligned_free(g.data);

@@ -2,7 +2,8 @@
 // The arguments of a program, from --inputs and --input.
 //
 // --inputs gives all of them (an .npz, an inputs.json, a folder with one of these, or random/zeros/ones); --input gives
-// single ones, by position or as argN=..., and wins. What is still missing is an error that says how to give it.
+// single ones, by position or as argN=..., and wins. argN@P is for process P alone (--per-process), and wins over argN.
+// What is still missing is an error that says how to give it.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,22 +198,37 @@ static lemnos_status make_input(const char *spec, const hlo_shape *s, int index,
 // --- --inputs
 // ---------------------------------------------------------------------------------------------------------------
 
-static lemnos_status load_npz(const char *path, int n, const hlo_shape *const *shapes, interp_array *args) {
+static lemnos_status no_processes(const char *name, int length) {
+  return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "%.*s is for one process: this needs --per-process", length, name);
+}
+
+// Those of one process, or those of all, where there is none yet.
+static lemnos_status load_npz_names(const npz *z, bool own, int process, int n, const hlo_shape *const *shapes,
+                                    interp_array *args) {
+  for (int i = 0; i < z->entries.len; i++) {
+    strv name = z->entries.data[i].name, number, of;
+    int64_t index, who = -1;
+    bool has_process = strv_split(name, '@', &number, &of);
+    if (!strv_starts_with(name, STRV("arg")) || !strv_parse_i64(strv_drop(number, 3), &index) || index < 0) continue;
+    if (has_process && !strv_parse_i64(of, &who)) continue;
+    if (has_process && process < 0) return no_processes(name.data, (int)name.len);
+    if (has_process != own || (own && who != process)) continue;
+    if (index >= n)
+      return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "%s holds " STRV_FMT ", but the program takes %d arguments",
+                                z->path, STRV_ARG(name), n);
+    if (hlo_shape_is_token(shapes[index]) || args[index].data) continue;
+    LEMNOS_TRY(lemnos_status_annotate(npz_read(z, &z->entries.data[i], shapes[index]->dtype, &args[index]),
+                                      "argument %d", (int)index));
+  }
+  return LEMNOS_SUCCESS;
+}
+
+static lemnos_status load_npz(const char *path, int process, int n, const hlo_shape *const *shapes,
+                              interp_array *args) {
   npz z;
   LEMNOS_TRY(npz_open(path, &z));
-  lemnos_status status = LEMNOS_SUCCESS;
-  for (int i = 0; !status && i < z.entries.len; i++) {
-    strv name = z.entries.data[i].name;
-    int64_t index;
-    if (!strv_starts_with(name, STRV("arg")) || !strv_parse_i64(strv_drop(name, 3), &index) || index < 0) continue;
-    if (index >= n) {
-      status = lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "%s holds " STRV_FMT ", but the program takes %d arguments",
-                                  path, STRV_ARG(name), n);
-    } else if (!hlo_shape_is_token(shapes[index]) && !args[index].data) {
-      status = npz_read(&z, &z.entries.data[i], shapes[index]->dtype, &args[index]);
-      status = lemnos_status_annotate(status, "argument %d", (int)index);
-    }
-  }
+  lemnos_status status = load_npz_names(&z, true, process, n, shapes, args);
+  if (!status) status = load_npz_names(&z, false, process, n, shapes, args);
   npz_close(&z);
   return status;
 }
@@ -262,47 +278,65 @@ static lemnos_status load_inputs(arena *a, const cli_inputs *in, int n, const hl
   if (stat(source, &st) == 0 && S_ISDIR(st.st_mode)) {
     char *json = arena_printf(a, "%s/inputs.json", source), *archive = arena_printf(a, "%s/inputs.npz", source);
     if (stat(json, &st) == 0) return make_recipes(a, in, json, n, args);
-    if (stat(archive, &st) == 0) return load_npz(archive, n, shapes, args);
+    if (stat(archive, &st) == 0) return load_npz(archive, in->per_process ? in->process : -1, n, shapes, args);
     return lemnos_status_make(LEMNOS_NOT_FOUND, "the folder '%s' holds neither inputs.json nor inputs.npz", source);
   }
   if (strv_ends_with(name, STRV(".json"))) return make_recipes(a, in, source, n, args);
-  return load_npz(source, n, shapes, args);
+  return load_npz(source, in->per_process ? in->process : -1, n, shapes, args);
 }
 
 // --- all of them
 // ---------------------------------------------------------------------------------------------------------------
 
-// "arg3=rest" -> 3, rest; else -1.
-static int split_name(const char *text, const char **rest) {
+// "arg3=rest" -> 3, rest; "arg3@1=rest" -> 3, 1, rest; else -1.
+static int split_name(const char *text, const char **rest, int *process) {
   *rest = text;
+  *process = -1;
   if (strncmp(text, "arg", 3) != 0) return -1;
   const char *p = text + 3;
   int64_t i;
   size_t n = strspn(p, "0123456789");
-  if (!n || p[n] != '=' || !strv_parse_i64((strv){p, n}, &i) || i > INT32_MAX) return -1;
+  if (!n || !strv_parse_i64((strv){p, n}, &i) || i > INT32_MAX) return -1;
+  if (p[n] == '@') {
+    int64_t who;
+    p += n + 1;
+    n = strspn(p, "0123456789");
+    if (!n || !strv_parse_i64((strv){p, n}, &who) || who > INT32_MAX) return -1;
+    *process = (int)who;
+  }
+  if (p[n] != '=') return -1;
   *rest = p + n + 1;
   return (int)i;
 }
 
-static lemnos_status load_singles(const cli_inputs *in, int n, const hlo_shape *const *shapes, interp_array *args) {
+static lemnos_status load_singles(const cli_inputs *in, bool own, int n, const hlo_shape *const *shapes,
+                                  interp_array *args) {
   int position = 0;
-  for (int i = 0; i < in->input.len; i++) {
+  bool *given = heap_alloc((size_t)n + 1);  // before
+  lemnos_status status = LEMNOS_SUCCESS;
+  for (int k = 0; k < n; k++) given[k] = args[k].data != NULL;
+  for (int i = 0; i < in->input.len && !status; i++) {
     const char *spec;
-    int index = split_name(in->input.data[i], &spec);
+    int who, index = split_name(in->input.data[i], &spec, &who);
+    if (who >= 0 && !in->per_process) status = no_processes(in->input.data[i], (int)strlen(in->input.data[i]));
+    if (who >= 0 ? !own || who != in->process : own) continue;
     if (index < 0) index = position++;
     if (index >= n)
-      return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "--input %s is for argument %d, but the program takes %d",
-                                in->input.data[i], index, n);
-    if (args[index].data)
-      return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "argument %d is given twice by --input", index);
-    LEMNOS_TRY(make_input(spec, shapes[index], index, (uint64_t)in->seed, &args[index]));
+      status = lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "--input %s is for argument %d, but the program takes %d",
+                                  in->input.data[i], index, n);
+    else if (args[index].data && !given[index])
+      status = lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "argument %d is given twice by --input", index);
+    else if (!args[index].data)
+      status = make_input(spec, shapes[index], index, (uint64_t)in->seed, &args[index]);
   }
-  return LEMNOS_SUCCESS;
+  free(given);
+  return status;
 }
 
 static lemnos_status load_all(arena *a, const cli_inputs *in, int n, const hlo_shape *const *shapes,
                               interp_array *args) {
-  LEMNOS_TRY(load_singles(in, n, shapes, args));
+  LEMNOS_TRY(load_singles(in, true, n, shapes, args));
+  LEMNOS_TRY(load_singles(in, false, n, shapes, args));
   if (in->inputs) LEMNOS_TRY(load_inputs(a, in, n, shapes, args));
   for (int i = 0; i < n; i++) {
     if (hlo_shape_is_token(shapes[i])) {

@@ -2,8 +2,11 @@
 // One program on one device: context, module, arguments, device, executable, in the order in which failures are
 // cheapest to find.
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/cli/cli.h"
+
+#define CLI_MAX_PROCESSES 1024
 
 lemnos_status session_context(const cli_program *p, lemnos_context **out) {
   if (p->threads < 0 || p->threads > 4096)
@@ -45,13 +48,72 @@ lemnos_status session_upload(cli_session *s) {
   return LEMNOS_SUCCESS;
 }
 
-lemnos_status session_open(const cli_program *p, cli_session *s) {
-  cli_inputs in = p->in;
-  if (!in.safetensors) in.safetensors = getenv("LEMNOS_SAFETENSORS");
+static lemnos_status open_module(const cli_program *p, cli_session *s, cli_inputs *in) {
+  *in = p->in;
+  if (!in->safetensors) in->safetensors = getenv("LEMNOS_SAFETENSORS");
   LEMNOS_TRY(session_context(p, &s->context));
   double start = io_seconds();
   LEMNOS_TRY(session_load_module(s->context, p->module, p->entry, &s->module));
   s->import_seconds = io_seconds() - start;
+  return LEMNOS_SUCCESS;
+}
+
+lemnos_status session_open_processes(const cli_program *p, cli_session *s, int *out_n) {
+  cli_inputs in;
+  int32_t replicas, partitions;
+  LEMNOS_TRY(open_module(p, s, &in));
+  lemnos_module_grid(s->module, &replicas, &partitions);
+  int64_t n = (int64_t)replicas * partitions;
+  if (n > CLI_MAX_PROCESSES)
+    return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "the module is for %lld processes, limit %d", (long long)n,
+                              CLI_MAX_PROCESSES);
+  *out_n = (int)n;
+  int n_args = lemnos_module_n_args(s->module);
+  s->args = heap_alloc(sizeof *s->args * ((size_t)(n * n_args) + 1));
+  for (int k = 0; k < n; k++) {
+    interp_array *args;
+    in.per_process = true;
+    in.process = k;
+    LEMNOS_TRY(lemnos_status_annotate(inputs_load(&in, s->module, &n_args, &args), "process %d", k));
+    if (n_args) memcpy(s->args + (int64_t)k * n_args, args, sizeof *args * (size_t)n_args);
+    s->n_args += n_args;
+    free(args);
+  }
+  LEMNOS_TRY(lemnos_device_open(s->context, p->device, &s->device));
+  int all = s->n_args;
+  s->n_args = n_args;
+  lemnos_status status = session_compile(s, p);
+  s->n_args = all;
+  return status;
+}
+
+lemnos_status session_run_processes(cli_session *s, const cli_program *p, int n, cli_interrupt *interrupt,
+                                    interp_array **out) {
+  int n_results = n * s->n_results;
+  lemnos_execute_options o = {
+      .timeout_seconds = p->timeout, .max_bytes = p->max_memory, .cancel = &interrupt->cancelled, .host = s->host};
+  lemnos_array *arrays = heap_alloc(sizeof *arrays * (size_t)(s->n_args + n_results + 1)), *results = arrays + s->n_args;
+  for (int k = 0; k < s->n_args; k++) array_from_interp(&s->args[k], &arrays[k]);
+  lemnos_status status = lemnos_execute_processes(s->executable, s->n_args, arrays, n_results, results, &o);
+  interp_array *taken = heap_alloc(sizeof *taken * (size_t)(n_results + 1));
+  for (int k = 0; k < n_results && !status; k++) {
+    status = array_to_interp(&results[k], &taken[k]);
+    taken[k].data = NULL;
+    if (!status && taken[k].dtype != HLO_TOKEN) status = array_allocate(&taken[k]);
+    if (taken[k].data) memcpy(taken[k].data, results[k].data, (size_t)interp_array_bytes(&taken[k]));
+  }
+  for (int k = 0; k < n_results; k++) free(results[k].data);
+  free(arrays);
+  if (status)
+    arrays_free(n_results, taken);
+  else
+    *out = taken;
+  return status;
+}
+
+lemnos_status session_open(const cli_program *p, cli_session *s) {
+  cli_inputs in;
+  LEMNOS_TRY(open_module(p, s, &in));
   LEMNOS_TRY(inputs_load(&in, s->module, &s->n_args, &s->args));
   LEMNOS_TRY(lemnos_device_open(s->context, p->device, &s->device));
   LEMNOS_TRY(session_compile(s, p));
@@ -61,7 +123,8 @@ lemnos_status session_open(const cli_program *p, cli_session *s) {
 lemnos_status session_run(cli_session *s, const cli_program *p, bool donate, cli_interrupt *interrupt,
                           lemnos_buffer **results) {
   lemnos_execute_options o = {
-      .donate = donate, .timeout_seconds = p->timeout, .max_bytes = p->max_memory, .cancel = &interrupt->cancelled};
+      .donate = donate, .timeout_seconds = p->timeout, .max_bytes = p->max_memory, .cancel = &interrupt->cancelled,
+      .host = s->host};
   return lemnos_execute(s->executable, s->n_args, s->buffers, s->n_results, results, &o);
 }
 

@@ -130,12 +130,32 @@ LEMNOS_API void lemnos_buffer_type(const lemnos_buffer *b, lemnos_array *out);  
 /* Waits until the buffer is computed, then copies into a->data (whose type must be the buffer's, room included). */
 LEMNOS_API lemnos_status lemnos_buffer_read(lemnos_buffer *b, lemnos_array *a);
 
+/* The host's end of a run: where infeed and recv from the host come from, where outfeed, send to the host, and what
+ * interpreter.print and interpreter.probe see go. Callbacks come one at a time, from any thread; they return NULL, or why
+ * they failed (copied at once), which ends the run. One that is NULL: outfeed and prints are dropped, infeed fails, and
+ * host transfers meet each other (a recv takes what a send on its channel gave). */
+typedef struct lemnos_transfer {
+  int32_t replica_id, partition_id;
+  int64_t channel_id;    /* send, recv */
+  int32_t n;
+  lemnos_array *arrays;  /* infeed, recv: data is there to be filled in; outfeed, send: to be read. Valid during the call */
+} lemnos_transfer;
+typedef struct lemnos_host {
+  void *user;
+  const char *(*infeed)(void *user, const lemnos_transfer *t);
+  const char *(*outfeed)(void *user, const lemnos_transfer *t);
+  const char *(*send)(void *user, const lemnos_transfer *t);
+  const char *(*recv)(void *user, const lemnos_transfer *t);
+  void (*print)(void *user, const char *text, size_t size);  /* not NUL-terminated */
+} lemnos_host;
+
 typedef struct lemnos_event lemnos_event;
 typedef struct lemnos_execute_options {
   bool donate;                 /* arguments the program marks as donated may be overwritten: the caller must not use them afterwards */
   double timeout_seconds;      /* 0: none. Beyond: CANCELLED */
   int64_t max_bytes;           /* memory limit of the run; 0: none */
   const volatile int *cancel;  /* nonzero: CANCELLED as soon as possible */
+  const lemnos_host *host;     /* NULL: none; stays the caller's, valid until the run has ended */
   lemnos_event **event;        /* NULL: lemnos_execute returns when all is done. Else it may return early, *event tells when; free it */
 } lemnos_execute_options;
 /* args: lemnos_module_n_args buffers of the device; results: lemnos_module_n_results new buffers. options may be NULL. */
@@ -149,6 +169,16 @@ LEMNOS_API void lemnos_event_free(lemnos_event *e);
 LEMNOS_API lemnos_status lemnos_execute_host(lemnos_executable *e, int32_t n_args, const lemnos_array *args,
                                              int32_t n_results, lemnos_array *results,
                                              const lemnos_execute_options *options);
+
+/* A module for several processes (mhlo.num_replicas times mhlo.num_partitions; 1 where it does not say). lemnos_execute gives
+ * all of them the same arguments and returns the first one's results. */
+LEMNOS_API void lemnos_module_grid(const lemnos_module *m, int32_t *out_replicas, int32_t *out_partitions);
+/* One run with arguments and results of each process: those of the first, then those of the second, ... (by replica, then
+ * partition); n_args and n_results are of all. A deadlock is a FAILED_PRECONDITION that says who waits where. Otherwise as
+ * lemnos_execute_host. */
+LEMNOS_API lemnos_status lemnos_execute_processes(lemnos_executable *e, int32_t n_args, const lemnos_array *args,
+                                                  int32_t n_results, lemnos_array *results,
+                                                  const lemnos_execute_options *options);
 
 /* Time per kernel or op of one run, for people. Rows are sorted by time; free() *out. */
 LEMNOS_API lemnos_status lemnos_profile(lemnos_executable *e, int32_t n_args, lemnos_buffer *const *args, char **out);
