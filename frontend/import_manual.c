@@ -184,8 +184,8 @@ static bool place(import_ctx *c, const mlir_op *op, const manual *m, bool is_res
                        STRV_ARG(text), why);
   if (fits(out, whole, part)) return true;
   strbuf a = {0}, b = {0};
-  hlo_shape_print(&a, whole);
-  hlo_shape_print(&b, part);
+  hlo_shape_print_stablehlo(&a, whole);
+  hlo_shape_print_stablehlo(&b, part);
   import_fail(c, op->loc, "'" STRV_FMT "': %s %d's sharding '" STRV_FMT "' does not divide %s into parts of %s",
               STRV_ARG(op->name), what, k, STRV_ARG(text), a.data, b.data);
   strbuf_deinit(&a);

@@ -95,6 +95,30 @@ static void print_process(strbuf *out, const interp_device *d) {
   strbuf_printf(out, "(%d, %d)", d->replica_id, d->partition_id);
 }
 
+// Whom a waiting device waits for: who has not come to its meeting, or who would send.
+static void print_awaited(strbuf *out, const interp_grid *g, const interp_device *d) {
+  int shown = 0;
+  for (const interp_meeting *m = g->meetings; m; m = m->next) {
+    if (d->until != &m->complete) continue;
+    for (int k = 0; k < m->n; k++) {
+      if (m->seats[k].cx) continue;
+      if (shown++ >= SHOWN) continue;
+      strbuf_append_cstr(out, shown == 1 ? ", for " : ", ");
+      print_process(out, &g->devices[m->members[k]]);
+    }
+    if (shown > SHOWN) strbuf_printf(out, " and %d more", shown - SHOWN);
+  }
+  for (const interp_channel *ch = g->channels; ch; ch = ch->next) {
+    if (d->until != &ch->ready) continue;
+    strbuf_append_cstr(out, ", for ");
+    if (ch->source >= 0)
+      print_process(out, &g->devices[ch->source]);
+    else
+      strbuf_append_cstr(out, "a send to the host");
+    strbuf_printf(out, " on channel %lld", (long long)ch->id);
+  }
+}
+
 static lemnos_status deadlock(const interp_grid *g) {
   strbuf text = {0};
   int shown = 0, done = 0;
@@ -110,6 +134,7 @@ static lemnos_status deadlock(const interp_grid *g) {
     strbuf_printf(&text, " waits at %s (%%" STRV_FMT "), ", hlo_op_table[d->at->src->op].text_name,
                   STRV_ARG(d->at->src->name));
     loc_print(&text, d->at->src->loc);
+    print_awaited(&text, g, d);
   }
   if (shown > SHOWN) strbuf_printf(&text, "\n  and %d more", shown - SHOWN);
   if (done) strbuf_printf(&text, "\n  (%d of %d processes have ended)", done, g->n);

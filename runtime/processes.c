@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs of several processes with arguments of their own, and the host's end of a run.
 //
-// Programs in which processes meet run whole in the interpreter, on its grid of virtual devices (compile.c). In others no
-// process can know of another: they run one after the other, on the device.
+// Programs in which processes meet run whole in the interpreter, on its grid of virtual devices (compile.c). In others
+// no process can know of another: they run one after the other, on the device.
 #include <stdlib.h>
 
 #include "runtime/internal.h"
 
-// --- the host's end -----------------------------------------------------------------------------------------------------
+// --- the host's end
+// -----------------------------------------------------------------------------------------------------
 
 typedef const char *(*transfer_fn)(void *user, const lemnos_transfer *t);
 
 static lemnos_status transfer(const lemnos_host *target, transfer_fn fn, const interp_transfer *t) {
   lemnos_array *arrays = heap_alloc(sizeof *arrays * (size_t)(t->n + 1));
   for (int i = 0; i < t->n; i++) array_from_interp(&t->arrays[i], &arrays[i]);
-  lemnos_transfer out = {.replica_id = t->replica_id, .partition_id = t->partition_id, .channel_id = t->channel_id,
-                         .n = t->n, .arrays = arrays};
+  lemnos_transfer out = {.replica_id = t->replica_id,
+                         .partition_id = t->partition_id,
+                         .channel_id = t->channel_id,
+                         .n = t->n,
+                         .arrays = arrays};
   const char *why = fn(target->user, &out);
   lemnos_status status = LEMNOS_SUCCESS;
   if (why) {
@@ -64,7 +68,8 @@ void host_adapter_init(host_adapter *h, const lemnos_host *target) {
   if (target->print) h->host.print = on_print;
 }
 
-// --- several processes --------------------------------------------------------------------------------------------------
+// --- several processes
+// --------------------------------------------------------------------------------------------------
 
 void lemnos_module_grid(const lemnos_module *m, int32_t *out_replicas, int32_t *out_partitions) {
   *out_replicas = m->hlo->n_replicas;
@@ -93,8 +98,10 @@ static lemnos_status take_results(int n, interp_array *from, lemnos_array *resul
     array_from_interp(&from[k], &results[k]);
     int64_t bytes = interp_array_bytes(&from[k]);
     results[k].data = room ? room : malloc((size_t)(bytes > 0 ? bytes : 1));
-    if (!results[k].data) status = lemnos_status_make(LEMNOS_OUT_OF_MEMORY, "no memory for result %d", k);
-    else if (bytes && from[k].dtype != HLO_TOKEN) memcpy(results[k].data, from[k].data, (size_t)bytes);
+    if (!results[k].data)
+      status = lemnos_status_make(LEMNOS_OUT_OF_MEMORY, "no memory for result %d", k);
+    else if (bytes && from[k].dtype != HLO_TOKEN)
+      memcpy(results[k].data, from[k].data, (size_t)bytes);
   }
   return status;
 }
@@ -107,13 +114,16 @@ static lemnos_status run_grid(lemnos_executable *e, int n, int n_args, const lem
   int64_t peak = 0;
   host_adapter_init(&host, options->host);
   for (int p = 0; p < n; p++) programs[p] = e->program;
-  interp_run_options o = {.pool = e->device->context->pool, .cancel = options->cancel, .max_bytes = options->max_bytes,
-                          .peak_bytes = &peak, .host = &host.host};
+  interp_run_options o = {.pool = e->device->context->pool,
+                          .cancel = options->cancel,
+                          .max_bytes = options->max_bytes,
+                          .peak_bytes = &peak,
+                          .host = &host.host};
   if (options->timeout_seconds > 0) o.deadline = io_seconds() + options->timeout_seconds;
   lemnos_status status = check_args(e, n_args, args, in);
   if (!status)
-    status = interp_run_parallel(programs, e->module->n_replicas, e->module->n_partitions, &o, n_args, in, n_results,
-                                 out);
+    status =
+        interp_run_parallel(programs, e->module->n_replicas, e->module->n_partitions, &o, n_args, in, n_results, out);
   if (!status) status = take_results(n_results, out, results);
   for (int k = 0; k < n_results; k++) heap_aligned_free(out[k].data);
   free(programs);

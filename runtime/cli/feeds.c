@@ -116,14 +116,12 @@ static void on_print(void *user, const char *text, size_t size) {
 }
 
 static bool takes_from_host(const hlo_module *m) {
-  for (int c = 0; c < m->n_computations; c++)
-    HLO_FOR_EACH(i, m->computations[c])
-      if (i->op == HLO_OP_RECV && HLO_ATTRS(i, send_recv)->is_host_transfer) return true;
+  for (int c = 0; c < m->n_computations; c++) HLO_FOR_EACH(i, m->computations[c])
+  if (i->op == HLO_OP_RECV && HLO_ATTRS(i, send_recv)->is_host_transfer) return true;
   return false;
 }
 
-lemnos_status feeds_open(const char *infeed, bool outfeed, bool per_process, const lemnos_module *m,
-                         cli_feeds **out) {
+lemnos_status feeds_open(const char *infeed, bool outfeed, bool per_process, const lemnos_module *m, cli_feeds **out) {
   cli_feeds *f = heap_alloc(sizeof *f);
   int32_t replicas;
   *out = f;
@@ -136,8 +134,7 @@ lemnos_status feeds_open(const char *infeed, bool outfeed, bool per_process, con
     LEMNOS_TRY(npz_open(infeed, &f->in));
     f->has_in = true;
     f->host.infeed = on_infeed;
-    for (int k = 0; k < f->in.entries.len; k++)
-      received |= strv_starts_with(f->in.entries.data[k].name, STRV("recv"));
+    for (int k = 0; k < f->in.entries.len; k++) received |= strv_starts_with(f->in.entries.data[k].name, STRV("recv"));
   }
   if (outfeed) f->host.outfeed = on_outfeed;
   if (received) f->host.recv = on_recv;
