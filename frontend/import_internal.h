@@ -131,6 +131,7 @@ bool import_is_clonable(const mlir_value *v, bool constants_only, int depth);
 bool import_manual_computation(import_ctx *c, import_scope *s, const mlir_op *op);
 // XLA's custom calls for the same; x is the only operand.
 bool import_shard_mark(import_ctx *c, import_scope *s, const mlir_op *op, strv target, hlo_instr *x);
+bool import_local_mark(import_ctx *c, import_scope *s, const mlir_op *op, bool to_local);  // xla.sdy.GlobalToLocalShape
 
 // --- import_captures.c ----------------------------------------------------------------------------------------------
 

@@ -264,6 +264,68 @@ bool import_manual_computation(import_ctx *c, import_scope *s, const mlir_op *op
   return emit_call(c, s, op, m.devices, operands, inner.computation);
 }
 
+// --- Shardy's marks between its passes and XLA ----------------------------------------------------------------------
+//
+// xla.sdy.GlobalToLocalShape(operands), a call of the body, xla.sdy.LocalToGlobalShape(its results). Shardings and axes
+// are strings among the frontend attributes of a mark, or of the call.
+
+static const mlir_attr *frontend_entry(const mlir_op *op, const char *name) {
+  return op ? mlir_attr_entry(mlir_op_attr(op, "mhlo.frontend_attributes"), name) : NULL;
+}
+
+static bool uses(const mlir_op *op, const mlir_op *of) {
+  for (int k = 0; k < op->n_operands; k++)
+    if (op->operands[k]->op == of) return true;
+  return false;
+}
+
+// The call that the marks are around.
+static const mlir_op *marked_call(const mlir_op *mark, bool to_local) {
+  if (!to_local) return mark->n_operands ? mark->operands[0]->op : NULL;
+  const mlir_op *user = mark->next;
+  while (user && !uses(user, mark)) user = user->next;
+  return user;
+}
+
+static bool mark_text(import_ctx *c, const mlir_op *mark, const mlir_op *call, const char *name,
+                      bool (*read)(import_ctx *, strv, import_names *), import_names *out) {
+  const mlir_attr *a = frontend_entry(mark, name);
+  if (!a) a = frontend_entry(call, name);
+  if (a && a->kind == MLIR_ATTR_STRING && read(c, import_unescaped(c, a->string), out)) return true;
+  return import_fail(c, mark->loc, "@" STRV_FMT ": '%s' is missing among its frontend attributes, or malformed",
+                     STRV_ARG(mlir_op_attr(mark, "call_target_name")->string), name);
+}
+
+bool import_local_mark(import_ctx *c, import_scope *s, const mlir_op *op, bool to_local) {
+  const mlir_op *call = marked_call(op, to_local);
+  manual m = {.devices = c->grid ? c->grid : c->module->n_partitions};
+  import_names *shardings = to_local ? &m.in : &m.out;
+  import_placement p;
+  hlo_instr **operands = import_operands(c, s, op);
+  if (!operands) return false;
+  if (op->n_operands != op->n_results)
+    return import_fail(c, op->loc, "a mark with %d operands and %d results", op->n_operands, op->n_results);
+  if (!mark_text(c, op, call, to_local ? "xla.sdy.in_shardings" : "xla.sdy.out_shardings", import_shardings, shardings) ||
+      !mark_text(c, op, call, "xla.sdy.manual_axes", import_axis_names, &m.axes))
+    return false;
+  if (shardings->len != op->n_operands)
+    return import_fail(c, op->loc, "a mark of %d values with %d shardings", op->n_operands, shardings->len);
+  for (int k = 0; k < op->n_operands; k++) {
+    const hlo_shape *shape = import_type(c, op->results[k].type, op->loc);
+    hlo_instr *x = operands[k];
+    if (!shape) return false;
+    if (!hlo_shape_is_token(shape)) {
+      if (!place(c, op, &m, !to_local, k, to_local ? x->shape : shape, to_local ? shape : x->shape, &p)) return false;
+      if (p.n_devices > 1 && p.n_devices != m.devices)
+        return import_refuse(c, op->loc, "shardings on %d devices in a module for %d (mhlo.num_partitions)", p.n_devices,
+                             m.devices);
+      if (!(x = to_local ? cut(c, s, &p, x, op->loc) : join(c, s, &p, x, op->loc))) return false;
+    }
+    import_bind(c, s, &op->results[k], x);
+  }
+  return true;
+}
+
 // --- XLA's marks ----------------------------------------------------------------------------------------------------
 
 static const mlir_attr *string_attr(const mlir_op *op, const char *name) {

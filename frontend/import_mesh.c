@@ -128,6 +128,32 @@ static bool mesh_struct(import_ctx *c, const mlir_attr *a, import_mesh *m) {
   return (!ids || import_i64s(c, ids, &m->ids)) && check_ids(c, m);
 }
 
+strv import_unescaped(import_ctx *c, strv text) {
+  char *data = ARENA_ARRAY(c->arena, char, text.len + 1);
+  size_t n = 0;
+  for (size_t i = 0; i < text.len; i++)
+    if (text.data[i] != '\\') data[n++] = text.data[i];
+  return (strv){data, n};
+}
+
+// xla.sdy.meshes = "{mesh = #sdy.mesh<[..]>, other = ...}"
+static bool frontend_mesh(import_ctx *c, const mlir_op *module, strv symbol, import_mesh *out) {
+  const mlir_attr *a = mlir_attr_entry(mlir_op_attr(module, "mhlo.frontend_attributes"), "xla.sdy.meshes");
+  if (!a || a->kind != MLIR_ATTR_STRING) return false;
+  scanner s = {import_unescaped(c, a->string)};
+  if (!take(&s, "{")) return false;
+  do {
+    size_t n = 0;
+    s.rest = strv_trim(s.rest);
+    while (n < s.rest.len && !strchr("= }", s.rest.data[n])) n++;
+    strv name = strv_take(s.rest, n);
+    s.rest = strv_drop(s.rest, n);
+    if (!take(&s, "=") || !take(&s, "#sdy.mesh") || !mesh_text(c, &s, out)) return false;
+    if (strv_eq(name, symbol)) return true;
+  } while (take(&s, ","));
+  return false;
+}
+
 bool import_mesh_find(import_ctx *c, strv symbol, import_mesh *out) {
   const mlir_op *module = c->source->op;
   const mlir_block *b = module && module->n_regions ? module->regions[0].first : NULL;
@@ -139,7 +165,7 @@ bool import_mesh_find(import_ctx *c, strv symbol, import_mesh *out) {
     if (!mesh) mesh = mlir_op_attr(op, "stablehlo.mesh");
     return mesh && mesh->kind != MLIR_ATTR_SYMBOL && import_mesh_read(c, mesh, out ? out : &unused);
   }
-  return false;
+  return module && frontend_mesh(c, module, symbol, out ? out : &unused);
 }
 
 bool import_mesh_read(import_ctx *c, const mlir_attr *a, import_mesh *out) {

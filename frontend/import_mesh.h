@@ -32,7 +32,8 @@ typedef VEC(strv) import_names;
 
 // A mesh by its text (#sdy.mesh<["x"=2], device_ids=[..]>), as a struct or dictionary, or by symbol.
 bool import_mesh_read(import_ctx *c, const mlir_attr *a, import_mesh *out);
-// The operation sdy.mesh of that name; false if there is none. out may be NULL.
+// The operation sdy.mesh of that name, or the module's frontend attribute xla.sdy.meshes; false if there is none. out may
+// be NULL.
 bool import_mesh_find(import_ctx *c, strv symbol, import_mesh *out);
 int import_mesh_axis(const import_mesh *m, strv name);  // -1: none
 
@@ -41,6 +42,7 @@ int import_mesh_axis(const import_mesh *m, strv name);  // -1: none
 bool import_shardings(import_ctx *c, strv text, import_names *out);
 // {"x", "y"}
 bool import_axis_names(import_ctx *c, strv text, import_names *out);
+strv import_unescaped(import_ctx *c, strv text);  // without backslashes
 // A sharding's mesh.
 bool import_sharding_mesh(import_ctx *c, strv text, import_mesh *out);
 // Where a sharding puts a tensor of that rank, as far as the axes in `manual` say. False: malformed, *why says how.

@@ -203,6 +203,7 @@ static bool is_mark(strv target) {
                                       "xla.sdy.FuncResultSharding",
                                       "xla.sdy.GlobalToLocalShape",
                                       "xla.sdy.LocalToGlobalShape",
+                                      "xla.sdy.PropagationBarrier",
                                       "LayoutConstraint",
                                       "annotate_device_placement"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -230,6 +231,7 @@ static bool op_custom_call(import_ctx *c, import_scope *s, const mlir_op *op) {
   if (done) return true;
   if (!wrapped_op(c, s, op, attrs->target, &done)) return false;
   if (done) return true;
+  if (strv_eq_cstr(attrs->target, "xla.sdy.ShardingGroup") && op->n_results == 0) return true;
   hlo_instr **operands = import_operands(c, s, op);
   const hlo_shape *shape = operands ? import_result_shape(c, op) : NULL;
   if (!shape) return false;
@@ -242,6 +244,9 @@ static bool op_custom_call(import_ctx *c, import_scope *s, const mlir_op *op) {
   if (shards && op->n_operands == 1 && op->n_results == 1)
     return import_shard_mark(c, s, op, attrs->target, operands[0]);
   if (import_is_buffer_call(attrs->target)) return buffer_call(c, s, op, op->n_operands ? operands[0] : NULL, shape);
+  bool to_local = strv_eq_cstr(attrs->target, "xla.sdy.GlobalToLocalShape");
+  if (to_local || strv_eq_cstr(attrs->target, "xla.sdy.LocalToGlobalShape"))
+    return import_local_mark(c, s, op, to_local);
   const mlir_attr *names = mlir_op_attr(op, "called_computations");
   int n = names && names->kind == MLIR_ATTR_ARRAY ? names->n_items : 0;
   hlo_computation **called = ARENA_ARRAY(c->arena, hlo_computation *, n);

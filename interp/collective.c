@@ -161,15 +161,31 @@ static void copy_part(const gathering *g, const interp_array *in, int64_t from, 
   interp_copy_run_parallel(g->cx, &p, (char *)out->data + to * bytes, (const char *)in->data + from * bytes);
 }
 
-static void gather_all(const gathering *g, int k) {
+// Room for a result that has none yet: where all members get the same, one buffer is enough.
+static lemnos_status make_room(const interp_call *c, int k) {
+  interp_value *v = interp_result_value(c, k);
+  return v->buf ? LEMNOS_SUCCESS : interp_value_alloc(c->cx, v);
+}
+
+static void copy_result(const interp_call *to, const interp_call *from, int k) {
+  interp_value *v = interp_result_value(to, k);
+  if (v->buf)
+    memcpy(v->a.data, interp_result(from, k)->data, bytes_of(&v->a));
+  else
+    interp_value_share(v, interp_result_value(from, k));
+}
+
+static lemnos_status gather_all(const gathering *g, int k) {
   int64_t dim = HLO_ATTRS(g->seats[0].in->src, all_gather)->dimension, strides[INTERP_MAX_RANK];
   interp_array *first = interp_result(&g->seats[0], k);
+  LEMNOS_TRY(make_room(&g->seats[0], k));
   interp_strides(first, strides);
   for (int s = 0; s < g->n; s++) {
     const interp_array *in = interp_arg(&g->seats[s], k);
     copy_part(g, in, 0, in->dims, first, s * in->dims[dim] * strides[dim]);
   }
-  for (int r = 1; r < g->n; r++) memcpy(interp_result(&g->seats[r], k)->data, first->data, bytes_of(first));
+  for (int r = 1; r < g->n; r++) copy_result(&g->seats[r], &g->seats[0], k);
+  return LEMNOS_SUCCESS;
 }
 
 static void exchange_all(const gathering *g, int k) {
@@ -219,11 +235,12 @@ static lemnos_status reduce_all(const gathering *g, int by, int k, void *out) {
 
 static lemnos_status all_reduce(const gathering *g, int k) {
   for (int r = 0; r < g->n; r++) {
-    interp_array *out = interp_result(&g->seats[r], k);
-    if (r > 0 && g->seats[r].in == g->seats[r - 1].in)
-      memcpy(out->data, interp_result(&g->seats[r - 1], k)->data, bytes_of(out));
-    else
-      LEMNOS_TRY(reduce_all(g, r, k, out->data));
+    if (r > 0 && g->seats[r].in == g->seats[r - 1].in) {
+      copy_result(&g->seats[r], &g->seats[r - 1], k);
+      continue;
+    }
+    LEMNOS_TRY(make_room(&g->seats[r], k));
+    LEMNOS_TRY(reduce_all(g, r, k, interp_result(&g->seats[r], k)->data));
   }
   return LEMNOS_SUCCESS;
 }
@@ -314,7 +331,7 @@ static lemnos_status compute(const gathering *g) {
   for (int k = 0; k < first->n_results; k++) {
     switch (first->src->op) {
       case HLO_OP_ALL_GATHER:
-        gather_all(g, k);
+        LEMNOS_TRY(gather_all(g, k));
         break;
       case HLO_OP_ALL_TO_ALL:
         exchange_all(g, k);
@@ -339,8 +356,8 @@ static lemnos_status compute(const gathering *g) {
 // --- one process's part
 // ---------------------------------------------------------------------------------------------------------
 
-// Room for result k in a group of n, of the type that follows from the operand.
-static lemnos_status allocate_result(interp_call *c, int k, int n) {
+// Result k in a group of n, of the type that follows from the operand; room for it if asked.
+static lemnos_status allocate_result(interp_call *c, int k, int n, bool room) {
   const interp_array *in = interp_arg(c, k);
   const interp_type *t = &c->in->result_types[k];
   interp_value *v = interp_result_value(c, k);
@@ -366,16 +383,18 @@ static lemnos_status allocate_result(interp_call *c, int k, int n) {
       return interp_error(c, LEMNOS_INVALID_ARGUMENT,
                           "a process group of %d gives dimension %d the size %lld, expected %lld", n, d,
                           (long long)v->a.dims[d], (long long)t->dims[d]);
-  return interp_value_alloc(c->cx, v);
+  return room ? interp_value_alloc(c->cx, v) : LEMNOS_SUCCESS;
 }
 
-// Takes part; *out is the meeting to wait for, or NULL if the results are there.
-static lemnos_status begin(interp_call *c, interp_meeting **out) {
+// Takes part; *out is the meeting to wait for, or NULL if the results are there. room_now: the results' buffers are needed
+// before the meeting is over.
+static lemnos_status begin(interp_call *c, bool room_now, interp_meeting **out) {
   const collective *v = c->in->aux;
   group g = {0};
   *out = NULL;
   LEMNOS_TRY(v->groups ? find_group(c, v, &g) : find_connected(c, v, &g));
-  for (int k = 0; k < c->in->n_results; k++) LEMNOS_TRY(allocate_result(c, k, g.n ? g.n : 1));
+  bool room = room_now || g.n < 2 || (c->in->src->op != HLO_OP_ALL_GATHER && c->in->src->op != HLO_OP_ALL_REDUCE);
+  for (int k = 0; k < c->in->n_results; k++) LEMNOS_TRY(allocate_result(c, k, g.n ? g.n : 1, room));
   for (int k = 0; k < c->in->n_results && g.n == 0; k++) fill_zeros(c, k);
   if (g.n == 0) return LEMNOS_SUCCESS;
   if (g.n == 1) return compute(&(gathering){.cx = c->cx, .n = 1, .seats = c});
@@ -396,7 +415,7 @@ static lemnos_status finish(interp_device *d, interp_meeting *m, const interp_in
 
 static lemnos_status run_collective(interp_call *c) {
   interp_meeting *m;
-  LEMNOS_TRY(begin(c, &m));
+  LEMNOS_TRY(begin(c, false, &m));
   return m ? finish(c->cx->device, m, c->in) : LEMNOS_SUCCESS;
 }
 
@@ -430,7 +449,7 @@ static lemnos_status run_async_start(interp_call *c) {
   for (int k = 0; k < code->n_params; k++)
     if (code->param_regs[k] >= 0) interp_value_share(&p->frame.regs[code->param_regs[k]], interp_arg_value(c, k));
   interp_call inner = {.cx = c->cx, .in = &code->insns[0], .regs = p->frame.regs};
-  LEMNOS_TRY(begin(&inner, &p->meeting));
+  LEMNOS_TRY(begin(&inner, true, &p->meeting));
   for (int k = 0; k < code->n_results; k++)
     interp_value_share(interp_result_value(c, k), &p->frame.regs[code->result_regs[k]]);
   return LEMNOS_SUCCESS;

@@ -130,6 +130,34 @@ START_TEST(marks) {
 }
 END_TEST
 
+// attributes: of the first mark, of the call, of the last mark
+#define LOCAL(first, call, last)                                                                                       \
+  "module attributes {mhlo.num_partitions = 4 : i32, mhlo.frontend_attributes = {xla.sdy.meshes = \"{n = "             \
+  "#sdy.mesh<[\\\\\\22y\\\\\\22=2]>, m = #sdy.mesh<[\\22x\\22=4]>}\"}} {\n"                                                  \
+  "func.func private @body(%y: tensor<1xf32>) -> tensor<1xf32> {\n" ID                                                 \
+  "  %b = stablehlo.reshape %p : (tensor<f32>) -> tensor<1xf32>\n  %r = stablehlo.add %y, %b : tensor<1xf32>\n"        \
+  "  return %r : tensor<1xf32>\n}\nfunc.func @main() -> tensor<4xf32> {\n"                                            \
+  "  %x = stablehlo.iota dim = 0 : tensor<4xf32>\n"                                                                    \
+  "  stablehlo.custom_call @xla.sdy.ShardingGroup(%x) {has_side_effect = true} : (tensor<4xf32>) -> ()\n"              \
+  "  %y = stablehlo.custom_call @xla.sdy.GlobalToLocalShape(%x) {" first "} : (tensor<4xf32>) -> tensor<1xf32>\n"      \
+  "  %r = func.call @body(%y) {" call "} : (tensor<1xf32>) -> tensor<1xf32>\n"                                         \
+  "  %o = stablehlo.custom_call @xla.sdy.LocalToGlobalShape(%r) {" last "} : (tensor<1xf32>) -> tensor<4xf32>\n"       \
+  "  return %o : tensor<4xf32>\n}\n}\n"
+#define IN "xla.sdy.in_shardings = \"#sdy.sharding_per_value<[<@m, [{\\22x\\22}]>]>\""
+#define OUT "xla.sdy.out_shardings = \"#sdy.sharding_per_value<[<@m, [{\\22x\\22}]>]>\""
+#define AXES "xla.sdy.manual_axes = \"#sdy<manual_axes{\\22x\\22}>\""
+
+START_TEST(local_marks) {
+  const test_case cases[] = {
+      {"on the call", LOCAL("", "mhlo.frontend_attributes = {" IN ", " AXES ", " OUT "}", ""), 0, W(0, 2, 4, 6)},
+      {"on the marks",
+       LOCAL("mhlo.frontend_attributes = {" IN ", " AXES "}", "", "mhlo.frontend_attributes = {" OUT ", " AXES "}"), 0,
+       W(0, 2, 4, 6)},
+  };
+  RUN(cases);
+}
+END_TEST
+
 // Every operation of sdy in its pretty form: identities on global values.
 START_TEST(identities) {
   const char *text =
@@ -199,6 +227,7 @@ START_TEST(what_is_refused) {
       {GSPMD("{devices=[2]<=[2]}"), LEMNOS_UNIMPLEMENTED, "its tiles are not as many as the devices"},
       {GSPMD("{devices=[4]<=[4]T(1)}"), LEMNOS_UNIMPLEMENTED, "its tiles are not as many as the devices"},
       {GSPMD("{replicated}"), LEMNOS_INVALID_ARGUMENT, "does not fit the shapes"},
+      {LOCAL("", "", ""), LEMNOS_INVALID_ARGUMENT, "@xla.sdy.GlobalToLocalShape: 'xla.sdy.in_shardings' is missing"},
       {GSPMD("{unknown}"), LEMNOS_UNIMPLEMENTED, "malformed, or of a form that is not supported"},
   };
   for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
@@ -210,4 +239,4 @@ START_TEST(what_is_refused) {
 }
 END_TEST
 
-HARNESS_MAIN("interp_manual", places, nested, marks, identities, what_is_refused)
+HARNESS_MAIN("interp_manual", places, nested, marks, local_marks, identities, what_is_refused)
