@@ -118,10 +118,22 @@ static N(cplx) N(c_log1p)(N(cplx) a) {
   return N(c_make)(M(log1p)(N(c_sum_products)(x, x, y, y, 2 * x)) / 2, angle);
 }
 
+// 1 / (1 + exp(-z)) = (exp(x) + cos y + i sin y) / (2 (cosh x + cos y)), which has poles at odd multiples of i pi: near them
+// exp(x) + cos y = expm1(x) + 2 cos^2(y/2) and cosh x + cos y = 2 (sinh^2(x/2) + cos^2(y/2)); far from them both sides are
+// divided by exp(|x|).
 static N(cplx) N(c_logistic)(N(cplx) a) {
-  N(cplx) e = N(c_exp)(N(c_make)(-a.re, -a.im));
-  if (!N(c_finite)(e) && N(c_finite)(a)) return N(c_exp)(a);  // exp(-z) overflows: 1/(1+exp(-z)) ~ exp(z)
-  return N(c_divide)(N(c_make)(1, 0), N(c_make)(1 + e.re, e.im));
+  if (!N(c_finite)(a)) {
+    N(cplx) e = N(c_exp)(N(c_make)(-a.re, -a.im));
+    return N(c_divide)(N(c_make)(1, 0), N(c_make)(1 + e.re, e.im));
+  }
+  R s = M(sin)(a.im), t = M(cos)(a.im), e = M(exp)(-M(fabs)(a.re));
+  if (M(fabs)(a.re) < 1) {
+    R h = M(sinh)(a.re / 2), k = M(cos)(a.im / 2), d = 4 * (h * h + k * k);
+    return N(c_make)((M(expm1)(a.re) + 2 * k * k) / d, s / d);
+  }
+  R d = 1 + e * (2 * t + e);
+  if (a.re > 0) return N(c_make)((1 + e * t) / d, e * s / d);
+  return N(c_make)(e * (e + t) / d, e * s / d);
 }
 
 static N(cplx) N(c_power)(N(cplx) a, N(cplx) b) {

@@ -116,7 +116,7 @@ static void requantize(const hlo_eval_param *param, int64_t n, const void *const
   double x[EVAL_BLOCK];
   for (int64_t i = 0; i < n; i += EVAL_BLOCK) {
     int64_t m = n - i < EVAL_BLOCK ? n - i : EVAL_BLOCK;
-    dequantize_block(param->in_quant, param->channel, param->in_type, m, in[0], i, x);
+    dequantize_block(param->in_quant, param->in_channel, param->in_type, m, in[0], i, x);
     quantize_block(param->quant, param->channel, param->out_type, m, x, out, i);
   }
 }

@@ -125,6 +125,11 @@ long double hlo_zetal(long double s, long double q) {
   if (q <= 0) {
     if (s != floorl(s) || isinf(s)) return NAN;
     long double m = floorl(-q) + 1, sign = fmodl(s, 2) == 0 ? 1 : -1;  // terms q, q+1, .. q+m-1 are negative
+    if (sign < 0 && m < 64) {  // (f+j)^-s - (g+j)^-s nearly cancel where f is near 1/2
+      long double f = q + m, g = -(q + m - 1), sum = zeta_positive(s, f + m);
+      for (long double j = m - 1; j >= 0; j--) sum += powl(g + j, -s) * expm1l(-s * log1pl((f - g) / (g + j)));
+      return sum;
+    }
     return zeta_positive(s, q + m) + sign * (zeta_positive(s, -(q + m - 1)) - zeta_positive(s, 1 - q));
   }
   if (isinf(q)) return 0;

@@ -349,13 +349,11 @@ static lemnos_status run_bitcast_convert(interp_call *c) {
   const interp_array *in = interp_arg(c, 0);
   interp_array *out = interp_result(c, 0);
   int ib = hlo_dtype_table[in->dtype].bits, ob = hlo_dtype_table[out->dtype].bits;
-  if (ib == ob && hlo_dtype_bytes(in->dtype) == hlo_dtype_bytes(out->dtype)) {
-    memcpy(out->data, in->data, (size_t)interp_bytes(out));
-  } else if (ib >= 8 && ob >= 8) {  // little-endian parts, in order
+  if (ib >= 8 && ob >= 8) {  // little-endian parts, in order
     memcpy(out->data, in->data, (size_t)interp_bytes(out));
   } else {
-    // Between 2-, 4-bit and wider types, which memory holds unpacked: through a stream of bits, least significant
-    // first.
+    // 2- to 6-bit types, which memory holds unpacked, sign- or zero-extended: through a stream of bits, least
+    // significant first.
     const uint8_t *x = in->data;
     uint8_t *y = out->data;
     int64_t n = interp_count(out), total = n * ob, written = 0;

@@ -81,7 +81,9 @@ static bool lane_op(interp_compiler *c, interp_region *r, const hlo_instr *i, co
     in.in[k] = lane_get(m, i->operands[k])->v[0];
   }
   if (i->op == HLO_OP_BITCAST_CONVERT) {
-    if (hlo_dtype_bytes(types[0]) != hlo_dtype_bytes(i->shape->dtype)) return false;
+    // types below a byte are kept sign- or zero-extended, so that even equal widths differ in memory
+    int bits = hlo_dtype_table[types[0]].bits;
+    if (bits < 8 || bits != hlo_dtype_table[i->shape->dtype].bits) return false;
     v->v[0] = in.in[0];
     return true;
   }

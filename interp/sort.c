@@ -27,21 +27,14 @@ typedef struct sorter {
   void *scratch;
 } sorter;
 
-// Order-preserving key of an element. total: NaNs and zeros by their bits; else -0 == +0 and (NaN compares false) *nan
-// is set.
+// Order-preserving key of an element. Of floats, unless in total order: -0 == +0 and (NaN compares false) *nan is set.
 static uint64_t sort_key(hlo_dtype t, const void *data, int64_t i, bool total, bool *nan) {
   uint64_t top = UINT64_C(1) << 63;
   if (hlo_dtype_is_float(t)) {
+    if (total) return hlo_total_order_key(t, data, i);
     double x = hlo_element_get_f64(t, data, i, 0);
-    if (isnan(x)) {
-      *nan = true;
-      if (total) {
-        uint64_t bits = 0;
-        memcpy(&bits, (const char *)data + i * hlo_dtype_bytes(t), (size_t)hlo_dtype_bytes(t));
-        return bits >> (hlo_dtype_table[t].bits - 1) & 1 ? (~bits & 0xfffff) : UINT64_MAX - (~bits & 0xfffff);
-      }
-    }
-    if (!total && x == 0) x = 0;
+    if (isnan(x)) *nan = true;
+    if (x == 0) x = 0;
     uint64_t u;
     memcpy(&u, &x, 8);
     return u & top ? ~u : u | top;
