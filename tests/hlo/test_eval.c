@@ -396,7 +396,7 @@ START_TEST(quantization) {
     fn = hlo_eval_lookup(HLO_OP_UNIFORM_QUANTIZE, NULL, 1, &s8, HLO_S8, &p, &reason);
     p.quant = &q2;
     p.in_quant = &q;
-    p.channel = c;
+    p.channel = p.in_channel = c;
     fn(&p, 1, (const void *[]){stored + c}, again + c);
   }
   ck_assert(stored[0] == 10 && stored[1] == 10 && back[0] == 4.0f && back[1] == 15.0f && again[0] == 20 && again[1] == 45);

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Corners of the semantics that were wrong once, as self-checking functions. Expected values: by hand from the
+// specification, or NumPy (dequantize, compute in f64, quantize) where said.
+
+// bitcast_convert of 4-bit types keeps the pattern, whatever its extension to a byte in memory; within a region too.
+func.func @bitcast_below_a_byte() {
+  %x = stablehlo.constant dense<[-8, -1, 0, 7]> : tensor<4xi4>
+  %u = stablehlo.bitcast_convert %x : (tensor<4xi4>) -> tensor<4xui4>
+  check.expect_eq_const %u, dense<[8, 15, 0, 7]> : tensor<4xui4>
+  %w = stablehlo.convert %u : (tensor<4xui4>) -> tensor<4xi32>
+  check.expect_eq_const %w, dense<[8, 15, 0, 7]> : tensor<4xi32>
+  %m = "stablehlo.map"(%x) <{dimensions = array<i64: 0>}> ({
+  ^bb0(%a: tensor<i4>):
+    %b = stablehlo.bitcast_convert %a : (tensor<i4>) -> tensor<ui4>
+    %c = stablehlo.convert %b : (tensor<ui4>) -> tensor<i32>
+    stablehlo.return %c : tensor<i32>
+  }) : (tensor<4xi4>) -> tensor<4xi32>
+  check.expect_eq_const %m, dense<[8, 15, 0, 7]> : tensor<4xi32>
+  // 1111 in f4E2M1FN is -6; back it is -1
+  %f = stablehlo.bitcast_convert %x : (tensor<4xi4>) -> tensor<4xf4E2M1FN>
+  %g = stablehlo.convert %f : (tensor<4xf4E2M1FN>) -> tensor<4xf32>
+  check.expect_eq_const %g, dense<[-0.0, -6.0, 0.0, 6.0]> : tensor<4xf32>
+  %y = stablehlo.bitcast_convert %f : (tensor<4xf4E2M1FN>) -> tensor<4xi4>
+  check.expect_eq_const %y, dense<[-8, -1, 0, 7]> : tensor<4xi4>
+  func.return
+}
+
+// IEEE 754's totalOrder: NaNs by their payloads, signaling ones (first mantissa bit 0) below quiet ones.
+func.func @total_order_of_payloads() {
+  %p = stablehlo.constant dense<[0x7F800002, 0x7FC00000, 0x7F900001, 0x7F800000, 0x7FA00000, 0x7F800001]> : tensor<6xui32>
+  %x = stablehlo.bitcast_convert %p : (tensor<6xui32>) -> tensor<6xf32>
+  %s = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }) : (tensor<6xf32>) -> tensor<6xf32>
+  %q = stablehlo.bitcast_convert %s : (tensor<6xf32>) -> tensor<6xui32>
+  check.expect_eq_const %q, dense<[0x7F800000, 0x7F800001, 0x7F800002, 0x7F900001, 0x7FA00000, 0x7FC00000]> : tensor<6xui32>
+  %h = stablehlo.constant dense<[0x7C01, 0xFC01, 0x7C01]> : tensor<3xui16>
+  %k = stablehlo.constant dense<[0x7E01, 0xFE01, 0x7C01]> : tensor<3xui16>
+  %hf = stablehlo.bitcast_convert %h : (tensor<3xui16>) -> tensor<3xf16>
+  %kf = stablehlo.bitcast_convert %k : (tensor<3xui16>) -> tensor<3xf16>
+  %lt = stablehlo.compare LT, %hf, %kf, TOTALORDER : (tensor<3xf16>, tensor<3xf16>) -> tensor<3xi1>
+  check.expect_eq_const %lt, dense<[true, false, false]> : tensor<3xi1>
+  %eq = stablehlo.compare EQ, %hf, %kf, TOTALORDER : (tensor<3xf16>, tensor<3xf16>) -> tensor<3xi1>
+  check.expect_eq_const %eq, dense<[false, false, true]> : tensor<3xi1>
+  // the NaN of FNUZ types, pattern 0x80, is a negative one: below -240 and not beside zero
+  %n = stablehlo.constant dense<[0x00, 0x80, 0xFF, 0x7F]> : tensor<4xui8>
+  %nf = stablehlo.bitcast_convert %n : (tensor<4xui8>) -> tensor<4xf8E4M3FNUZ>
+  %ns = "stablehlo.sort"(%nf) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f8E4M3FNUZ>, %b: tensor<f8E4M3FNUZ>):
+    %c = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<f8E4M3FNUZ>, tensor<f8E4M3FNUZ>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }) : (tensor<4xf8E4M3FNUZ>) -> tensor<4xf8E4M3FNUZ>
+  %nu = stablehlo.bitcast_convert %ns : (tensor<4xf8E4M3FNUZ>) -> tensor<4xui8>
+  check.expect_eq_const %nu, dense<[0x80, 0xFF, 0x00, 0x7F]> : tensor<4xui8>
+  func.return
+}
+
+// NumPy: rint(x / scale) + zero point of the dequantized values.
+func.func @requantize_along_another_axis() {
+  %i = stablehlo.constant dense<[[10, -20, 30, -5], [100, 5, -7, 8]]> : tensor<2x4xi8>
+  %x = stablehlo.bitcast_convert %i : (tensor<2x4xi8>) -> tensor<2x4x!quant.uniform<i8:f32:1, {0.5:3, 0.25:1, 1.0, 2.0:-3}>>
+  %y = stablehlo.uniform_quantize %x : (tensor<2x4x!quant.uniform<i8:f32:1, {0.5:3, 0.25:1, 1.0, 2.0:-3}>>) -> tensor<2x4x!quant.uniform<i8:f32:0, {0.5:3, 2.0:-1}>>
+  %o = stablehlo.bitcast_convert %y : (tensor<2x4x!quant.uniform<i8:f32:0, {0.5:3, 2.0:-1}>>) -> tensor<2x4xi8>
+  check.expect_eq_const %o, dense<[[10, -8, 63, -5], [23, 0, -4, 10]]> : tensor<2x4xi8>
+  func.return
+}
+
+func.func @quantized_iota() {
+  %x = stablehlo.iota dim = 0 : tensor<4x!quant.uniform<i8:f32, 0.5:3>>
+  %o = stablehlo.bitcast_convert %x : (tensor<4x!quant.uniform<i8:f32, 0.5:3>>) -> tensor<4xi8>
+  check.expect_eq_const %o, dense<[3, 5, 7, 9]> : tensor<4xi8>
+  func.return
+}
+
+// NumPy: the formulas of the specification in f64 on dequantized values, quantized.
+func.func @quantized_batch_norm() {
+  %i = stablehlo.constant dense<[[1, 3, 7, 9], [3, 6, 2, 5]]> : tensor<2x4xi8>
+  %x = stablehlo.bitcast_convert %i : (tensor<2x4xi8>) -> tensor<2x4x!quant.uniform<i8:f32, 0.5:3>>
+  %c = stablehlo.constant dense<[5, 6, 7, 8]> : tensor<4xi8>
+  %s = stablehlo.bitcast_convert %c : (tensor<4xi8>) -> tensor<4x!quant.uniform<i8:f32, 0.5:3>>
+  %t:3 = "stablehlo.batch_norm_training"(%x, %s, %s) <{epsilon = 0.25 : f32, feature_index = 1 : i64}> : (tensor<2x4x!quant.uniform<i8:f32, 0.5:3>>, tensor<4x!quant.uniform<i8:f32, 0.5:3>>, tensor<4x!quant.uniform<i8:f32, 0.5:3>>) -> (tensor<2x4x!quant.uniform<i8:f32, 0.5:3>>, tensor<4x!quant.uniform<i8:f32, 0.5:3>>, tensor<4x!quant.uniform<i8:f32, 0.5:3>>)
+  %t0 = stablehlo.bitcast_convert %t#0 : (tensor<2x4x!quant.uniform<i8:f32, 0.5:3>>) -> tensor<2x4xi8>
+  check.expect_eq_const %t0, dense<[[4, 4, 11, 12], [6, 8, 3, 4]]> : tensor<2x4xi8>
+  %t1 = stablehlo.bitcast_convert %t#1 : (tensor<4x!quant.uniform<i8:f32, 0.5:3>>) -> tensor<4xi8>
+  check.expect_eq_const %t1, dense<[2, 4, 4, 7]> : tensor<4xi8>
+  %t2 = stablehlo.bitcast_convert %t#2 : (tensor<4x!quant.uniform<i8:f32, 0.5:3>>) -> tensor<4xi8>
+  check.expect_eq_const %t2, dense<[4, 4, 6, 5]> : tensor<4xi8>
+  %g:3 = "stablehlo.batch_norm_grad"(%x, %s, %s, %s, %x) <{epsilon = 0.25 : f32, feature_index = 1 : i64}> : (tensor<2x4x!quant.uniform<i8:f32, 0.5:3>>, tensor<4x!quant.uniform<i8:f32, 0.5:3>>, tensor<4x!quant.uniform<i8:f32, 0.5:3>>, tensor<4x!quant.uniform<i8:f32, 0.5:3>>, tensor<2x4x!quant.uniform<i8:f32, 0.5:3>>) -> (tensor<2x4x!quant.uniform<i8:f32, 0.5:3>>, tensor<4x!quant.uniform<i8:f32, 0.5:3>>, tensor<4x!quant.uniform<i8:f32, 0.5:3>>)
+  %g0 = stablehlo.bitcast_convert %g#0 : (tensor<2x4x!quant.uniform<i8:f32, 0.5:3>>) -> tensor<2x4xi8>
+  check.expect_eq_const %g0, dense<[[5, 1, 6, 6], [5, 5, 2, 0]]> : tensor<2x4xi8>
+  %g1 = stablehlo.bitcast_convert %g#1 : (tensor<4x!quant.uniform<i8:f32, 0.5:3>>) -> tensor<4xi8>
+  check.expect_eq_const %g1, dense<[7, 3, 5, 3]> : tensor<4xi8>
+  %g2 = stablehlo.bitcast_convert %g#2 : (tensor<4x!quant.uniform<i8:f32, 0.5:3>>) -> tensor<4xi8>
+  check.expect_eq_const %g2, dense<[1, 6, 6, 11]> : tensor<4xi8>
+  func.return
+}
