@@ -283,6 +283,11 @@ lemnos_status interp_grid_run(interp_ctx *parent, int32_t n_replicas, int32_t n_
   if (n_replicas < 1 || n_partitions < 1 || n_replicas > INTERP_MAX_DEVICES || n_partitions > INTERP_MAX_DEVICES / n_replicas)
     return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "interpreter: a grid of %d x %d processes, limit %d", n_replicas,
                               n_partitions, INTERP_MAX_DEVICES);
+  interp_shared *shared = parent->shared;
+  if (n_replicas * n_partitions > INTERP_MAX_DEVICES_IN_ALL - shared->n_devices)
+    return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "interpreter: grids within grids of %d processes, limit %d",
+                              shared->n_devices + n_replicas * n_partitions, INTERP_MAX_DEVICES_IN_ALL);
+  shared->n_devices += n_replicas * n_partitions;
   interp_grid g = {.n_replicas = n_replicas, .n_partitions = n_partitions, .n = n_replicas * n_partitions};
   if (infeed) {
     g.has_infeed = true;
@@ -301,6 +306,7 @@ lemnos_status interp_grid_run(interp_ctx *parent, int32_t n_replicas, int32_t n_
     results += codes[k]->n_results;
   }
   run_all(&g);
+  shared->n_devices -= g.n;
   parent->drawn = g.devices[0].cx.drawn;
   grid_deinit(&g, parent);
   return g.failure;

@@ -12,6 +12,7 @@
 #include "interp/interp_internal.h"
 
 #define INTERP_MAX_DEVICES 1024
+#define INTERP_MAX_DEVICES_IN_ALL 4096  // of grids within each other
 
 typedef struct interp_grid interp_grid;
 

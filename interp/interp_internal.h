@@ -124,6 +124,7 @@ typedef struct interp_shared {
   interp_buffer *cache;  // released buffers, newest first
   interp_buffer *spare;  // headers without data
   bool keep_probes;
+  int32_t n_devices;  // of all grids
   VEC(interp_probe) probes;
 } interp_shared;
 
