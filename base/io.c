@@ -152,6 +152,12 @@ lemnos_status io_make_dirs(const char *path) {
   return e ? io_failure(e, "make the folder", path) : LEMNOS_SUCCESS;
 }
 
+double io_cpu_seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 double io_seconds(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);

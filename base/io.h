@@ -12,5 +12,6 @@ LEMNOS_NODISCARD lemnos_status io_read_file(const char *path, char **out_data, s
 LEMNOS_NODISCARD lemnos_status io_write_file(const char *path, const void *data, size_t size);
 LEMNOS_NODISCARD lemnos_status io_make_dirs(const char *path);
 double io_seconds(void);  // monotonic
+double io_cpu_seconds(void);  // CPU time of the process, all threads
 
 #endif

@@ -16,6 +16,7 @@ typedef struct bench_options {
 
 typedef struct bench_result {
   double first, median, min;
+  double cpu;  // median of the process's CPU time, all threads
   int runs;
 } bench_result;
 
@@ -24,11 +25,17 @@ static int by_value(const void *a, const void *b) {
   return x < y ? -1 : x > y ? 1 : 0;
 }
 
+static double sorted_median(double *x, int n) {
+  qsort(x, (size_t)n, sizeof *x, by_value);
+  return n % 2 ? x[n / 2] : 0.5 * (x[n / 2 - 1] + x[n / 2]);
+}
+
 static lemnos_status one_run(cli_session *s, const cli_program *p, cli_interrupt *interrupt, lemnos_buffer **results,
-                             double *seconds) {
-  double start = io_seconds();
+                             double *seconds, double *cpu_seconds) {
+  double start = io_seconds(), cpu = io_cpu_seconds();
   LEMNOS_TRY(session_run(s, p, false, interrupt, results));
   *seconds = io_seconds() - start;
+  *cpu_seconds = io_cpu_seconds() - cpu;
   session_free_results(s, results);
   return LEMNOS_SUCCESS;
 }
@@ -36,19 +43,19 @@ static lemnos_status one_run(cli_session *s, const cli_program *p, cli_interrupt
 static lemnos_status measure(cli_session *s, const bench_options *o, cli_interrupt *interrupt, bench_result *out) {
   enum { MOST = 1000, LEAST = 5 };
   int most = o->runs > 0 ? (int)o->runs : MOST;
-  double *times = heap_alloc(sizeof *times * (size_t)most), total = 0;
+  double *times = heap_alloc(sizeof *times * 2 * (size_t)most), *cpu = times + most, total = 0;
   lemnos_buffer **results = heap_alloc(sizeof *results * (size_t)(s->n_results + 1));
-  lemnos_status status = one_run(s, &o->program, interrupt, results, &out->first);
+  lemnos_status status = one_run(s, &o->program, interrupt, results, &out->first, &out->cpu);
   int n = 0;
   while (!status && n < most && (o->runs > 0 || n < LEAST || total < 1)) {
-    status = one_run(s, &o->program, interrupt, results, &times[n]);
+    status = one_run(s, &o->program, interrupt, results, &times[n], &cpu[n]);
     if (!status) total += times[n++];
   }
   if (!status) {
-    qsort(times, (size_t)n, sizeof *times, by_value);
     out->runs = n;
+    out->median = sorted_median(times, n);
+    out->cpu = sorted_median(cpu, n);
     out->min = times[0];
-    out->median = n % 2 ? times[n / 2] : 0.5 * (times[n / 2 - 1] + times[n / 2]);
   }
   free(results);
   free(times);
@@ -65,9 +72,9 @@ static void print_json(strbuf *b, const cli_session *s, const char *module, cons
   json_print_string(b, strv_from_cstr(lemnos_device_name(s->device)));
   strbuf_printf(b,
                 ", \"import_ms\": %.6f, \"compile_ms\": %.6f, \"first_ms\": %.6f, \"median_ms\": %.6f, \"min_ms\": "
-                "%.6f, \"runs\": %d",
+                "%.6f, \"cpu_ms\": %.6f, \"runs\": %d",
                 s->import_seconds * 1e3, st->compile_seconds * 1e3, r->first * 1e3, r->median * 1e3, r->min * 1e3,
-                r->runs);
+                r->cpu * 1e3, r->runs);
   strbuf_printf(b, ", \"flops\": %.0f, \"gflops_per_s\": %.6f, \"io_bytes\": %.0f, \"gb_per_s\": %.6f", c->flops,
                 c->flops / r->median * 1e-9, c->bytes, c->bytes / r->median * 1e-9);
   strbuf_printf(b, ", \"peak_bytes\": %lld, \"temp_bytes\": %lld, \"scratch_bytes\": %lld, \"constant_bytes\": %lld",

@@ -335,7 +335,7 @@ def interp(tool, rounds):
 def interp_peer(tool, rounds):
     peer = Peer('jax')
     for name in ('mandelbrot', 'sort_topk', 'heat2d'):
-        a, b, ratio = against(tool, peer, name, 'interp', rounds, 1)
+        a, b, ratio = against(tool, peer, name, 'interp', rounds, None)
         yield Row('%s in the interpreter against jaxlib' % name, '%.1f × (%s, %s)' % (ratio, ms(a), ms(b)), '≤ 10 ×', ratio <= 10)
     peer.close()
 
