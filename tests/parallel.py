@@ -104,7 +104,7 @@ def add_grid():
     mapped("grid_joint_gather", lambda v: lax.all_gather(v, ("y", "x"), tiled=True), xy, P(), normal(4, 4), mesh=GRID,
            exact=True)
     mapped("device_order", lambda v: v * 10 + lax.axis_index("y").astype(v.dtype), xy, xy,
-           np.arange(32, dtype=np.float32).reshape(4, 8), mesh=MIXED, exact=True)
+           np.arange(32, dtype=np.float32).reshape(4, 8), mesh=MIXED, exact=True, gspmd=True)
     mapped("cube", lambda v: lax.psum(lax.ppermute(v, "b", [(0, 1), (1, 0)]), "c"), P("a", "b", "c"), P("a", "b"),
            normal(4, 4, 4), mesh=CUBE)
     for dtype in (ml_dtypes.bfloat16, np.int16, np.complex64):
@@ -113,7 +113,7 @@ def add_grid():
                mesh=GRID)
     # Only some axes are manual: the body sees the whole along the others.
     mapped("partly_manual", lambda v: lax.psum(v, "x") * v.shape[1], P("x"), P(), normal(4, 8), mesh=GRID,
-           axis_names={"x"})
+           axis_names={"x"}, gspmd=True)
     mapped("partly_manual_index", lambda v: v + lax.axis_index("y").astype(v.dtype), P(None, "y"), P(None, "y"),
            normal(4, 8), mesh=GRID, axis_names={"y"}, exact=True)
 
@@ -122,7 +122,7 @@ def add_grid():
                               axis_names={"y"}, check_vma=False)
         return lax.psum(inner(v) * 2, "x")
 
-    mapped("nested", nested, P("x"), P(), normal(4, 8), mesh=GRID, axis_names={"x"})
+    mapped("nested", nested, P("x"), P(), normal(4, 8), mesh=GRID, axis_names={"x"}, gspmd=True)
 
 
 def add_control():
