@@ -126,7 +126,7 @@ static bool fits(const import_placement *p, const hlo_shape *whole, const hlo_sh
     if (part->dims[d] < 0 || whole->dims[d] < 0 || whole->dims[d] / p->counts[d] != part->dims[d] ||
         whole->dims[d] % p->counts[d])
       return false;
-  return p->counts[whole->rank] == 1 || !whole->quant;
+  return p->counts[whole->rank] == 1 || (!whole->quant && whole->dtype != HLO_PRED);
 }
 
 // --- sdy.manual_computation -----------------------------------------------------------------------------------------
@@ -305,7 +305,8 @@ bool import_local_mark(import_ctx *c, import_scope *s, const mlir_op *op, bool t
   if (!operands) return false;
   if (op->n_operands != op->n_results)
     return import_fail(c, op->loc, "a mark with %d operands and %d results", op->n_operands, op->n_results);
-  if (!mark_text(c, op, call, to_local ? "xla.sdy.in_shardings" : "xla.sdy.out_shardings", import_shardings, shardings) ||
+  if (!mark_text(c, op, call, to_local ? "xla.sdy.in_shardings" : "xla.sdy.out_shardings", import_shardings,
+                 shardings) ||
       !mark_text(c, op, call, "xla.sdy.manual_axes", import_axis_names, &m.axes))
     return false;
   if (shardings->len != op->n_operands)
@@ -317,8 +318,8 @@ bool import_local_mark(import_ctx *c, import_scope *s, const mlir_op *op, bool t
     if (!hlo_shape_is_token(shape)) {
       if (!place(c, op, &m, !to_local, k, to_local ? x->shape : shape, to_local ? shape : x->shape, &p)) return false;
       if (p.n_devices > 1 && p.n_devices != m.devices)
-        return import_refuse(c, op->loc, "shardings on %d devices in a module for %d (mhlo.num_partitions)", p.n_devices,
-                             m.devices);
+        return import_refuse(c, op->loc, "shardings on %d devices in a module for %d (mhlo.num_partitions)",
+                             p.n_devices, m.devices);
       if (!(x = to_local ? cut(c, s, &p, x, op->loc) : join(c, s, &p, x, op->loc))) return false;
     }
     import_bind(c, s, &op->results[k], x);

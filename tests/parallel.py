@@ -129,7 +129,8 @@ def add_control():
     i = P("i")
 
     def scan(x):
-        return lax.scan(lambda c, t: (lax.ppermute(c, "i", [(k, (k + 1) % 8) for k in range(8)]) + t, lax.psum(c, "i")), x,
+        around = [(k, (k + 1) % 8) for k in range(8)]
+        return lax.scan(lambda c, t: (lax.ppermute(c, "i", around) + t, lax.psum(c, "i")), x,
                         jnp.arange(5, dtype=x.dtype))
 
     mapped("scan", scan, i, (i, P()), normal(8, 3))
@@ -160,8 +161,8 @@ def add_control():
     add("in_scan", in_scan, normal(16, 2))
     add("vmap", jax.vmap(
         jax.shard_map(lambda a: lax.psum(a, "i"), mesh=LINE, in_specs=i, out_specs=P(), check_vma=False)), normal(3, 8))
-    add("nothing_manual", lambda x: lax.with_sharding_constraint(x @ x.T, NamedSharding(GRID, P("x", "y"))), normal(8, 4),
-        gspmd=True)
+    add("nothing_manual", lambda x: lax.with_sharding_constraint(x @ x.T, NamedSharding(GRID, P("x", "y"))),
+        normal(8, 4), gspmd=True)
     sharded = functools.partial(jax.jit, in_shardings=NamedSharding(GRID, P("x")),
                                 out_shardings=NamedSharding(GRID, P(None, "y")))
     add("jit_shardings", sharded(lambda x: jnp.cumsum(x, 0) * 2), normal(8, 4), gspmd=True)
@@ -233,7 +234,7 @@ def run_artifact(data, n_devices, args, result_types):
 
 
 def stored_programs(folder):
-    """(name, path, bytes, number of devices, types of arguments and results) of programs that have no stored outputs."""
+    """(name, path, bytes, number of devices, types of arguments, of results) of programs without stored outputs."""
     index = os.path.join(folder, "index.json")
     if not os.path.exists(index):
         print(f"parallel: {index} is not there: the stored programs are left out")
@@ -280,7 +281,8 @@ def main():
                 with open(module, "wb") as file:
                     file.write(data)
                 compare(options.lemnos, devices, f"{name} ({what})", module, folder, expected, exact, counts)
-        for name, path, data, n_devices, types, result_types in stored_programs(os.path.join(SHARED, "pjrt", "programs")):
+        programs = stored_programs(os.path.join(SHARED, "pjrt", "programs"))
+        for name, path, data, n_devices, types, result_types in programs:
             if options.only not in name:
                 continue
             folder = os.path.join(options.keep or scratch, name)
