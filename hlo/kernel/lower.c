@@ -65,7 +65,7 @@ static lowering lowering_of(const hlo_instr *i) {
     case HLO_OP_RNG: case HLO_OP_RNG_BIT_GENERATOR: HOST("random numbers run on the host until they are expanded");
     case HLO_OP_WHILE: case HLO_OP_CONDITIONAL: case HLO_OP_CALL: HOST("control flow is the plan's");
     case HLO_OP_CUSTOM_CALL:
-      if (strv_eq_cstr(HLO_ATTRS(i, custom_call)->target, "sdy.manual_computation"))
+      if (i->attrs && strv_eq_cstr(HLO_ATTRS(i, custom_call)->target, "sdy.manual_computation"))
         HOST("a manual computation runs on virtual devices of the interpreter");
       HOST("a custom call");
     case HLO_OP_GET_DIMENSION_SIZE: case HLO_OP_SET_DIMENSION_SIZE: case HLO_OP_DYNAMIC_BROADCAST_IN_DIM:
