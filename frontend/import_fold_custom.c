@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Custom calls that stand for operations with sizes given by operands, as JAX exports them under shape polymorphism:
 // @stablehlo.dynamic_reduce_window, @stablehlo.dynamic_rng_bit_generator, @stablehlo.dynamic_top_k. With those operands
-// known, they are the operations themselves.
+// known, they are the operations themselves. Any other call may name operands that hold the shapes of its results
+// (indices_of_shape_operands); with those known it has these shapes, and the operands go.
 #include "frontend/import_fold.h"
 
 static const int64_t *ints(arena *a, const hlo_literal *l, int64_t n) {
@@ -77,11 +78,71 @@ static bool top_k(arena *a, const hlo_instr *i, const hlo_literal *const *values
   return true;
 }
 
+static const strv *attribute(const hlo_instr *i, const char *name) {
+  const hlo_dict *d = &HLO_ATTRS(i, custom_call)->attributes;
+  for (int k = 0; k < d->n; k++)
+    if (strv_eq_cstr(d->entries[k].name, name)) return &d->entries[k].value;
+  return NULL;
+}
+
+// Number k of "dense<[1, 2]> : tensor<2xi64>"; dense<1> is 1 for all k. -1 if there is none.
+static int64_t dense_element(strv text, int k) {
+  size_t at = 0;
+  while (at < text.len && text.data[at] != '<') at++;
+  bool list = at + 1 < text.len && text.data[at + 1] == '[';
+  for (; list && k > 0 && at < text.len && text.data[at] != ']'; at++) k -= text.data[at] == ',';
+  int64_t value = -1;
+  for (; at < text.len && text.data[at] != '>' && text.data[at] != ',' && text.data[at] != ']'; at++)
+    if (text.data[at] >= '0' && text.data[at] <= '9' && value < 1000000)
+      value = (value < 0 ? 0 : value) * 10 + (text.data[at] - '0');
+  return k > 0 && list ? -1 : value;
+}
+
+// The shape whose leaves, from *leaf on, have the sizes that the operands named by `indices` hold. *least: the first of them.
+static const hlo_shape *shape_by_operands(arena *a, hlo_shape_table *shapes, const hlo_instr *i, const hlo_shape *s,
+                                          strv indices, const hlo_literal *const *values, int *leaf, int *least) {
+  if (hlo_shape_is_tuple(s)) {
+    const hlo_shape **e = ARENA_ARRAY(a, const hlo_shape *, s->n_elements);
+    for (int k = 0; k < s->n_elements; k++)
+      if (!(e[k] = shape_by_operands(a, shapes, i, s->elements[k], indices, values, leaf, least))) return NULL;
+    return hlo_shape_tuple(shapes, s->n_elements, e);
+  }
+  int64_t at = dense_element(indices, (*leaf)++);
+  if (at < 0 || at >= i->n_operands || !hlo_shape_is_array(s)) return NULL;
+  const int64_t *dims = ints(a, values[at], s->rank);
+  if (!dims) return NULL;
+  for (int d = 0; d < s->rank; d++)
+    if (dims[d] < 0 || (s->dims[d] != HLO_DYNAMIC && s->dims[d] != dims[d])) return NULL;
+  if (at < *least) *least = (int)at;
+  return hlo_shape_with_dims(shapes, s, s->rank, dims);
+}
+
+static bool shape_operands(arena *a, hlo_shape_table *shapes, const hlo_instr *i, strv indices,
+                           const hlo_literal *const *values, import_static_form *out) {
+  int leaf = 0, least = i->n_operands;
+  const hlo_shape *shape = shape_by_operands(a, shapes, i, i->shape, indices, values, &leaf, &least);
+  if (!shape || least < i->n_operands - leaf) return false;  // they come last
+  hlo_attrs_custom_call *attrs = hlo_attrs_clone(a, HLO_ATTR_LIST_custom_call, i->attrs);
+  hlo_dict *d = &attrs->attributes;
+  hlo_dict_entry *kept = ARENA_ARRAY(a, hlo_dict_entry, d->n);
+  int n = 0;
+  for (int k = 0; k < d->n; k++) {
+    strv name = d->entries[k].name;  // layouts are one per operand
+    if (!strv_eq_cstr(name, "indices_of_shape_operands") && !strv_eq_cstr(name, "operand_layouts") &&
+        !strv_eq_cstr(name, "result_layouts"))
+      kept[n++] = d->entries[k];
+  }
+  *d = (hlo_dict){kept, n};
+  *out = (import_static_form){HLO_OP_CUSTOM_CALL, least, attrs, shape};
+  return true;
+}
+
 bool import_fold_custom(arena *a, hlo_shape_table *shapes, const hlo_instr *i, const hlo_literal *const *values,
                         import_static_form *out) {
   strv target = HLO_ATTRS(i, custom_call)->target;
   if (strv_eq_cstr(target, "stablehlo.dynamic_reduce_window")) return reduce_window(a, i, values, out);
   if (strv_eq_cstr(target, "stablehlo.dynamic_rng_bit_generator")) return rng_bit_generator(a, shapes, i, values, out);
   if (strv_eq_cstr(target, "stablehlo.dynamic_top_k")) return top_k(a, i, values, out);
-  return false;
+  const strv *indices = attribute(i, "indices_of_shape_operands");
+  return indices && shape_operands(a, shapes, i, *indices, values, out);
 }

@@ -61,6 +61,12 @@ static bool is_assertion(const hlo_instr *i) {
   return i->op == HLO_OP_CUSTOM_CALL && strv_eq_cstr(HLO_ATTRS(i, custom_call)->target, "shape_assertion");
 }
 
+// It only tells what shape its first operand has.
+static bool is_operand_wrapper(const hlo_instr *i) {
+  return i->op == HLO_OP_CUSTOM_CALL && i->n_operands > 0 &&
+         strv_eq_cstr(HLO_ATTRS(i, custom_call)->target, "stablehlo.shape_refinement_operand_wrapper");
+}
+
 static bool is_dynamic(const hlo_instr *i) {
   if (!hlo_shape_is_static(i->shape) || hlo_op_table[i->op].family == HLO_FAMILY_DYNAMIC || is_assertion(i))
     return true;
@@ -359,36 +365,104 @@ static bool is_invariant(const hlo_computation *body, int k) {
          v->operands[0] == body->params[0];
 }
 
+// The most exact shape that a and b both have; sizes that differ become unknown. NULL: none.
+static const hlo_shape *common_shape(refiner *r, const hlo_shape *a, const hlo_shape *b) {
+  hlo_shape_table *t = r->module->shapes;
+  if (a == b) return a;
+  if (hlo_shape_is_tuple(a) && hlo_shape_is_tuple(b) && a->n_elements == b->n_elements) {
+    const hlo_shape **e = ARENA_ARRAY(r->arena, const hlo_shape *, a->n_elements);
+    for (int k = 0; k < a->n_elements; k++)
+      if (!(e[k] = common_shape(r, a->elements[k], b->elements[k]))) return NULL;
+    return hlo_shape_tuple(t, a->n_elements, e);
+  }
+  if (!hlo_shape_is_array(a) || !hlo_shape_is_array(b) || a->rank != b->rank || a->dtype != b->dtype) return NULL;
+  int64_t *dims = ARENA_ARRAY(r->arena, int64_t, a->rank);
+  for (int d = 0; d < a->rank; d++) dims[d] = a->dims[d] == b->dims[d] ? a->dims[d] : HLO_DYNAMIC;
+  return hlo_shape_with_dims(t, a, a->rank, dims);
+}
+
+// x with the less exact shape `shape`: through a dynamic_reshape to the sizes it has.
+static hlo_instr *loosened(frame *f, const hlo_instr *old, hlo_instr *x, const hlo_shape *shape) {
+  refiner *r = f->r;
+  if (!x || x->shape == shape) return x;
+  hlo_builder b = builder(f, old->loc);
+  if (hlo_shape_is_tuple(shape)) {
+    hlo_instr **e = ARENA_ARRAY(r->arena, hlo_instr *, shape->n_elements);
+    for (int k = 0; k < shape->n_elements; k++) {
+      hlo_instr *part = hlo_build_get(&b, x, k);
+      if (!(e[k] = loosened(f, old, part, shape->elements[k]))) return NULL;
+    }
+    return hlo_build_tuple(&b, shape->n_elements, e);
+  }
+  hlo_literal *sizes;
+  const hlo_shape *sizes_shape = hlo_shape_array(r->module->shapes, HLO_S64, 1, (int64_t[]){shape->rank});
+  if (!hlo_shape_is_static(x->shape) || (r->status = hlo_literal_create(r->arena, sizes_shape, &sizes))) return NULL;
+  for (int d = 0; d < shape->rank; d++) hlo_element_set_i64(HLO_S64, sizes->data, d, x->shape->dims[d]);
+  hlo_instr *operands[2] = {x, hlo_build_constant(&b, sizes)};
+  // Inference would find the sizes again.
+  return hlo_instr_create(f->to, NULL, HLO_OP_DYNAMIC_RESHAPE, shape, 2, operands, 0, NULL, NULL, old->loc, (strv){0});
+}
+
+// What every iteration finds: shapes as in `shape`, and what is known of values that stay the same.
+static fact *carried(refiner *r, const hlo_instr *old, const hlo_shape *shape, const fact *in) {
+  fact *p = new_fact(r, shape, NULL, NULL);
+  if (!in->elements) return p;
+  fact **e = ARENA_ARRAY(r->arena, fact *, shape->n_elements);
+  for (int k = 0; k < shape->n_elements; k++)
+    e[k] = is_invariant(old->called[1], k) ? portable(r, in->elements[k])
+                                           : new_fact(r, shape->elements[k], NULL, NULL);
+  p->elements = e;
+  return p;
+}
+
 static fact *refine_while(frame *f, const hlo_instr *old, fact *const *in, hlo_instr *const *operands) {
   refiner *r = f->r;
-  fact *p = new_fact(r, in[0]->shape, NULL, NULL), *result, *cond;
-  if (in[0]->elements) {
-    fact **e = ARENA_ARRAY(r->arena, fact *, p->shape->n_elements);
-    for (int k = 0; k < p->shape->n_elements; k++)
-      e[k] = is_invariant(old->called[1], k) ? portable(r, in[0]->elements[k])
-                                             : new_fact(r, in[0]->elements[k]->shape, NULL, NULL);
-    p->elements = e;
-  }
-  fact *params[1] = {p};
+  fact *params[1], *result, *cond;
   hlo_computation *called[2];
-  if (!(called[0] = specialise(r, old->called[0], params, &cond)) ||
-      !(called[1] = specialise(r, old->called[1], params, &result)))
-    return NULL;
-  if (called[1]->root->shape != in[0]->shape) {
+  const hlo_shape *shape = in[0]->shape, *both;
+  for (;;) {  // sizes that an iteration changes are given up
+    params[0] = carried(r, old, shape, in[0]);
+    if (!(called[1] = specialise(r, old->called[1], params, &result))) return NULL;
+    both = common_shape(r, shape, called[1]->root->shape);
+    if (!both || both == shape) break;
+    shape = both;
+  }
+  if (called[1]->root->shape != shape) {
     fail(r, old->loc, "the carried values of this loop change their shape from one iteration to the next");
     return NULL;
   }
-  fact *x = emit(f, old, old->op, in[0]->shape, 1, operands, 2, called, old->attrs);
-  if (x) x->elements = p->elements;
+  hlo_instr *init = loosened(f, old, operands[0], shape);
+  if (!init || !(called[0] = specialise(r, old->called[0], params, &cond))) return NULL;
+  fact *x = emit(f, old, old->op, shape, 1, &init, 2, called, old->attrs);
+  if (x) x->elements = params[0]->elements;
   return x;
+}
+
+// A computation that calls `from` and gives its result the less exact shape `shape`.
+static hlo_computation *loosened_computation(refiner *r, const hlo_instr *old, hlo_computation *from,
+                                             const hlo_shape *shape) {
+  if (from->root->shape == shape) return from;
+  frame f = {.r = r, .to = hlo_computation_create(r->module, from->name)};
+  hlo_builder b = builder(&f, old->loc);
+  hlo_instr *param = hlo_build_parameter(&b, from->params[0]->shape, from->params[0]->name);
+  hlo_instr *call = hlo_instr_create(f.to, NULL, HLO_OP_CALL, from->root->shape, 1, &param, 1, &from, NULL, old->loc,
+                                     (strv){0});
+  return (f.to->root = loosened(&f, old, call, shape)) ? f.to : NULL;
 }
 
 static fact *refine_conditional(frame *f, const hlo_instr *old, fact *const *in, hlo_instr *const *operands) {
   hlo_computation **called = ARENA_ARRAY(f->r->arena, hlo_computation *, old->n_called);
+  const hlo_shape *shape = NULL;
   for (int i = 0; i < old->n_called; i++) {
     fact *param[1] = {portable(f->r, in[i + 1])}, *result;
     if (!(called[i] = specialise(f->r, old->called[i], param, &result))) return NULL;
+    const hlo_shape *both = i ? common_shape(f->r, shape, called[i]->root->shape) : called[i]->root->shape;
+    shape = both ? both : shape;  // emit reports branches that have nothing in common
   }
+  for (int i = 0; i < old->n_called; i++)
+    if (common_shape(f->r, shape, called[i]->root->shape) == shape &&
+        !(called[i] = loosened_computation(f->r, old, called[i], shape)))
+      return NULL;
   return emit(f, old, old->op, NULL, old->n_operands, operands, old->n_called, called, NULL);
 }
 
@@ -443,6 +517,7 @@ static fact *refine_instr(frame *f, const hlo_instr *old) {
   hlo_instr **operands = ARENA_ARRAY(r->arena, hlo_instr *, old->n_operands);
   for (int i = 0; i < old->n_operands; i++)
     if (!(operands[i] = materialise(f, in[i], old->loc))) return NULL;
+  if (is_operand_wrapper(old)) return in[0];
   if (old->op == HLO_OP_CUSTOM_CALL) {
     import_static_form form;
     const hlo_literal **values = ARENA_ARRAY(r->arena, const hlo_literal *, old->n_operands);
@@ -482,6 +557,20 @@ static bool nothing_known(const fact *x) {
   return true;
 }
 
+// What is known of a value without knowing the parameters: constants, alone, in tuples, or given back by calls.
+static fact *constant_fact(refiner *r, const hlo_instr *i, int depth) {
+  fact *x = new_fact(r, i->shape, NULL, NULL);
+  if ((i->op == HLO_OP_CALL || i->op == HLO_OP_COMPOSITE) && depth < 100)
+    return constant_fact(r, i->called[0]->root, depth + 1);
+  if (i->op == HLO_OP_CONSTANT && import_fold_small(i->shape)) x->value = hlo_constant_value(i);
+  if (i->op == HLO_OP_TUPLE && depth < 100) {
+    fact **e = ARENA_ARRAY(r->arena, fact *, i->n_operands);
+    for (int k = 0; k < i->n_operands; k++) e[k] = constant_fact(r, i->operands[k], depth + 1);
+    x->elements = e;
+  }
+  return x;
+}
+
 static hlo_computation *specialise(refiner *r, hlo_computation *from, fact *const *params, fact **out_result) {
   bool as_is = is_plain(r, from), unknown = true;
   for (int i = 0; i < from->n_params; i++) {
@@ -489,7 +578,7 @@ static hlo_computation *specialise(refiner *r, hlo_computation *from, fact *cons
     unknown &= nothing_known(params[i]);
   }
   if (as_is && unknown) {
-    *out_result = new_fact(r, from->root->shape, NULL, NULL);
+    *out_result = constant_fact(r, from->root, 0);
     return from;
   }
   for (int i = 0; i < r->versions.len; i++) {
@@ -517,7 +606,9 @@ static hlo_computation *specialise(refiner *r, hlo_computation *from, fact *cons
   if (!ok) return NULL;
   fact *root = fact_of(&f, from->root);
   f.to->root = materialise(&f, root, from->root->loc);
-  version v = {from, params, f.to, portable(r, root)};
+  fact **kept = ARENA_ARRAY(r->arena, fact *, from->n_params + 1);  // the caller's list may not last
+  memcpy(kept, params, sizeof *kept * (size_t)from->n_params);
+  version v = {from, kept, f.to, portable(r, root)};
   vec_push(r->arena, &r->versions, v);
   *out_result = v.result;
   return f.to;

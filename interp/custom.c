@@ -147,6 +147,7 @@ static const struct target {
     {"Qr", interp_run_qr, interp_compile_qr, 0},
     {"ProductOfElementaryHouseholderReflectors", interp_run_householder, interp_compile_qr, 0},
     {"Eigh", interp_run_eigh, interp_compile_qr, 0},
+    {"LuDecomposition", interp_run_lu_decomposition, interp_compile_lu_decomposition, 0},
     {"interpreter.run_parallel", interp_run_run_parallel, interp_compile_run_parallel, INTERP_SELF_ALLOC},
     {"sdy.manual_computation", interp_run_manual, interp_compile_manual, INTERP_SELF_ALLOC},
     {"interpreter.probe", interp_run_probe, interp_compile_probe, INTERP_SELF_ALLOC},

@@ -186,6 +186,8 @@ lemnos_status interp_compile_qr(interp_compiler *c, interp_insn *in);
 lemnos_status interp_run_qr(interp_call *c);
 lemnos_status interp_run_householder(interp_call *c);
 lemnos_status interp_run_eigh(interp_call *c);
+lemnos_status interp_compile_lu_decomposition(interp_compiler *c, interp_insn *in);
+lemnos_status interp_run_lu_decomposition(interp_call *c);
 // parallel.c: custom calls of the interpreter dialect
 lemnos_status interp_compile_run_parallel(interp_compiler *c, interp_insn *in);
 lemnos_status interp_run_run_parallel(interp_call *c);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The custom calls lapack_?NAME_ffi that JAX exports for CPUs: potrf, trsm, getrf, geqrf, orgqr/ungqr, syevd/heevd,
-// gesdd. Like the rest of linalg: complex f64, rounded once. Signs and phases of vectors may differ from LAPACK's.
-// gesdd uses one-sided Jacobi rotations (Hestenes); info is 0 unless getrf meets an exact zero pivot.
+// gesdd; and LuDecomposition, which it exports for TPUs. Like the rest of linalg: complex f64, rounded once. Signs and
+// phases of vectors may differ from LAPACK's. gesdd uses one-sided Jacobi rotations (Hestenes); info is 0 unless getrf meets an exact zero pivot.
 #include "interp/linalg_internal.h"
 
 // Value of an integer entry of the call's mhlo.backend_config, e.g. "{uplo = 76 : ui8}"; fallback if absent.
@@ -61,42 +61,79 @@ static lemnos_status run_orgqr(interp_call *c) {
   return interp_run_householder(c);
 }
 
-// Results: factors, pivots (1-based rows exchanged), info.
-static lemnos_status run_getrf(interp_call *c) {
+// LU factors of a [m][n] in place, with row exchanges: row j was exchanged with row exchanged[j]. Returns 1 + the column of the
+// first zero pivot, or 0.
+static int64_t factor_lu(int64_t m, int64_t n, cplx *a, int64_t *exchanged) {
+  int64_t zero = 0;
+  for (int64_t j = 0; j < (m < n ? m : n); j++) {
+    int64_t p = j;
+    for (int64_t i = j + 1; i < m; i++)
+      if (fabs(a[i * n + j].re) + fabs(a[i * n + j].im) > fabs(a[p * n + j].re) + fabs(a[p * n + j].im)) p = i;
+    exchanged[j] = p;
+    for (int64_t q = 0; p != j && q < n; q++) {
+      cplx t = a[j * n + q];
+      a[j * n + q] = a[p * n + q];
+      a[p * n + q] = t;
+    }
+    if (c_norm2(a[j * n + j]) == 0) {
+      if (!zero) zero = j + 1;
+      continue;
+    }
+    for (int64_t i = j + 1; i < m; i++) {
+      cplx f = a[i * n + j] = c_div(a[i * n + j], a[j * n + j]);
+      for (int64_t q = j + 1; q < n; q++) a[i * n + q] = c_sub(a[i * n + q], c_mul(f, a[j * n + q]));
+    }
+  }
+  return zero;
+}
+
+// Results: factors, rows exchanged, and info (getrf, which counts rows from 1) or the permutation of the rows
+// (LuDecomposition, which counts from 0).
+static lemnos_status run_lu(interp_call *c, bool lapack) {
   const interp_array *in = interp_arg(c, 0);
-  interp_array *pivots = interp_result(c, 1), *info = interp_result(c, 2);
+  interp_array *pivots = interp_result(c, 1), *third = interp_result(c, 2);
   int64_t m = in->dims[in->rank - 2], n = in->dims[in->rank - 1], k = m < n ? m : n;
   int64_t batches = m > 0 && n > 0 ? interp_count(in) / (m * n) : 0;
   cplx *x = load(c, in);
-  if (!x) return interp_scratch_failed(c, 0);
+  int64_t *exchanged = interp_scratch(c->cx, (size_t)(k + m + 1) * sizeof *exchanged), *order = exchanged + k;
+  if (!x || !exchanged) return interp_scratch_failed(c, 0);
   clear_info(c, 2);
   for (int64_t b = 0; b < batches; b++) {
     cplx *a = x + b * m * n;
-    int64_t zero = 0;
     LEMNOS_TRY(interp_poll(c->cx));
+    int64_t zero = factor_lu(m, n, a, exchanged);
+    for (int64_t i = 0; i < m; i++) order[i] = i;
     for (int64_t j = 0; j < k; j++) {
-      int64_t p = j;
-      for (int64_t i = j + 1; i < m; i++)
-        if (fabs(a[i * n + j].re) + fabs(a[i * n + j].im) > fabs(a[p * n + j].re) + fabs(a[p * n + j].im)) p = i;
-      hlo_element_set_i64(pivots->dtype, pivots->data, b * k + j, p + 1);
-      for (int64_t q = 0; p != j && q < n; q++) {
-        cplx t = a[j * n + q];
-        a[j * n + q] = a[p * n + q];
-        a[p * n + q] = t;
-      }
-      if (c_norm2(a[j * n + j]) == 0) {
-        if (!zero) zero = j + 1;
-        continue;
-      }
-      for (int64_t i = j + 1; i < m; i++) {
-        cplx f = a[i * n + j] = c_div(a[i * n + j], a[j * n + j]);
-        for (int64_t q = j + 1; q < n; q++) a[i * n + q] = c_sub(a[i * n + q], c_mul(f, a[j * n + q]));
-      }
+      int64_t p = exchanged[j], t = order[j];
+      order[j] = order[p];
+      order[p] = t;
+      hlo_element_set_i64(pivots->dtype, pivots->data, b * k + j, p + lapack);
     }
-    if (interp_count(info) > b) hlo_element_set_i64(info->dtype, info->data, b, zero);
+    if (lapack && interp_count(third) > b) hlo_element_set_i64(third->dtype, third->data, b, zero);
+    for (int64_t i = 0; !lapack && i < m; i++) hlo_element_set_i64(third->dtype, third->data, b * m + i, order[i]);
     store(interp_result(c, 0), b * m * n, m * n, a);
   }
   return LEMNOS_SUCCESS;
+}
+
+static lemnos_status run_getrf(interp_call *c) {
+  return run_lu(c, true);
+}
+
+lemnos_status interp_run_lu_decomposition(interp_call *c) {
+  return run_lu(c, false);
+}
+
+lemnos_status interp_compile_lu_decomposition(interp_compiler *c, interp_insn *in) {
+  const interp_type *a = &in->arg_types[0], *r = in->result_types;
+  bool ok = in->n_args == 1 && in->n_results == 3 && a->rank >= 2 && a->is_static && !(in->flags & INTERP_DYNAMIC) &&
+            interp_same_type(a, &r[0]) && r[1].is_static && r[2].is_static;
+  if (ok) {
+    int64_t m = a->dims[a->rank - 2], n = a->dims[a->rank - 1], k = m < n ? m : n, batches = k > 0 ? a->n / (m * n) : 0;
+    ok = k > 0 && hlo_dtype_is_integer(r[1].dtype) && hlo_dtype_is_integer(r[2].dtype) && r[1].n == batches * k &&
+         r[2].n == batches * m;
+  }
+  return ok ? LEMNOS_SUCCESS : interp_refuse(in->src, "this form of LuDecomposition");
 }
 
 // --- singular values

@@ -540,6 +540,67 @@ START_TEST(refinement_failures) {
 }
 END_TEST
 
+static const hlo_shape *vector(const hlo_module *m, int64_t size) {
+  return hlo_shape_array(m->shapes, HLO_F32, 1, &size);
+}
+
+// Sizes that come out of calls as constants; shapes of custom calls given by operands, which then go; wrappers of operands.
+START_TEST(refinement_of_calls) {
+  hlo_module *m = imported(
+      "func.func @main(%x: tensor<4xf32>) -> (tensor<?xf32>, tensor<?xf32>, tensor<?xf32>) {\n"
+      "  %t = stablehlo.create_token : !stablehlo.token\n"
+      "  %n:2 = call @size(%t) : (!stablehlo.token) -> (!stablehlo.token, tensor<1xi64>)\n"
+      "  %0 = stablehlo.dynamic_iota %n#1, dim = 0 : (tensor<1xi64>) -> tensor<?xf32>\n"
+      "  %1 = stablehlo.custom_call @of_shape(%x, %n#1) {indices_of_shape_operands = dense<[1]> : tensor<1xi64>} : "
+      "(tensor<4xf32>, tensor<1xi64>) -> tensor<?xf32>\n"
+      "  %2 = stablehlo.custom_call @stablehlo.shape_refinement_operand_wrapper(%x, %n#1) "
+      "{indices_of_shape_operands = dense<1> : tensor<1xi64>} : (tensor<4xf32>, tensor<1xi64>) -> tensor<?xf32>\n"
+      "  return %0, %1, %2 : tensor<?xf32>, tensor<?xf32>, tensor<?xf32>\n"
+      "}\n"
+      "func.func private @size(%t: !stablehlo.token) -> (!stablehlo.token, tensor<1xi64>) {\n"
+      "  %n = call @inner() : () -> tensor<1xi64>\n"
+      "  return %t, %n : !stablehlo.token, tensor<1xi64>\n"
+      "}\n"
+      "func.func private @inner() -> tensor<1xi64> {\n"
+      "  %n = stablehlo.constant dense<7> : tensor<1xi64>\n"
+      "  return %n : tensor<1xi64>\n"
+      "}\n");
+  ASSERT_OK(refined(m, 4));
+  const hlo_instr *root = m->entry->root;
+  ck_assert_int_eq(root->op, HLO_OP_TUPLE);
+  ck_assert_ptr_eq(root->operands[0]->shape, vector(m, 7));
+  ck_assert_int_eq(root->operands[1]->op, HLO_OP_CUSTOM_CALL);
+  ck_assert_int_eq(root->operands[1]->n_operands, 1);
+  ck_assert_int_eq(HLO_ATTRS(root->operands[1], custom_call)->attributes.n, 0);
+  ck_assert_ptr_eq(root->operands[1]->shape, vector(m, 7));
+  ck_assert_ptr_eq(root->operands[2], m->entry->params[0]);
+}
+END_TEST
+
+// What a loop carries grows in each iteration: its size stays unknown, the rest does not.
+START_TEST(refinement_of_growth) {
+  hlo_module *m = imported(
+      "func.func @main(%x: tensor<?xf32>, %n: tensor<i32>) -> (tensor<?xf32>, tensor<?xf32>) {\n"
+      "  %z = stablehlo.constant dense<0> : tensor<i32>\n"
+      "  %o = stablehlo.constant dense<1> : tensor<i32>\n"
+      "  %w:3 = stablehlo.while(%i = %z, %a = %x, %b = %x) : tensor<i32>, tensor<?xf32>, tensor<?xf32> cond {\n"
+      "    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+      "    stablehlo.return %c : tensor<i1>\n"
+      "  } do {\n"
+      "    %j = stablehlo.add %i, %o : tensor<i32>\n"
+      "    %d = stablehlo.concatenate %a, %b, dim = 0 : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>\n"
+      "    %e = stablehlo.negate %b : tensor<?xf32>\n"
+      "    stablehlo.return %j, %d, %e : tensor<i32>, tensor<?xf32>, tensor<?xf32>\n"
+      "  }\n"
+      "  return %w#1, %w#2 : tensor<?xf32>, tensor<?xf32>\n"
+      "}\n");
+  ASSERT_OK(refined(m, 3));
+  const hlo_instr *root = m->entry->root;
+  ck_assert_ptr_eq(root->operands[0]->shape, vector(m, HLO_DYNAMIC));
+  ck_assert_ptr_eq(root->operands[1]->shape, vector(m, 3));
+}
+END_TEST
+
 // A size passed as an argument, and one kept through a loop.
 START_TEST(refinement_by_value) {
   hlo_module *m = imported(
@@ -701,5 +762,5 @@ END_TEST
 
 HARNESS_MAIN("import", calls_and_names, while_captures, branch_captures, windows_and_reducers, convolution_window,
              deprecated_forms, einsum, chlo_broadcasting, checks, structure, donation, entries, refusals, constraints,
-             attribute_constraints, refinement, refinement_failures, refinement_by_value, dynamic_broadcasting,
+             attribute_constraints, refinement, refinement_failures, refinement_of_calls, refinement_of_growth, refinement_by_value, dynamic_broadcasting,
              dynamic_custom_calls, exporting, any_program)

@@ -91,6 +91,7 @@ START_TEST(custom_linear_algebra) {
       {"Eigh, upper, unsorted", M("x = f64[2,2] constant({ {2, -1}, {99, 2} })\n ROOT r = (f64[2,2], f64[2]) custom-call(x), custom_call_target=\"Eigh\", mhlo_attributes={\"backend_config\"=\"0,0,100,1e-6\"}"), 1e-15,
        W(SQRT_HALF, SQRT_HALF, -SQRT_HALF, SQRT_HALF, 3, 1)},
       {"LU", M("x = f32[2,2] constant({ {1, 2}, {4, 8} })\n ROOT r = (f32[2,2], s32[2], s32[]) custom-call(x), custom_call_target=\"lapack_sgetrf_ffi\""), 0, W(4, 8, 0.25, 0, 2, 2, 2)},
+      {"LU, counted from 0", M("x = f32[2,2] constant({ {1, 2}, {4, 8} })\n ROOT r = (f32[2,2], s32[2], s32[2]) custom-call(x), custom_call_target=\"LuDecomposition\""), 0, W(4, 8, 0.25, 0, 1, 1, 1, 0)},
       {"assertion holds", M("p = pred[] constant(true)\n a = () custom-call(p), custom_call_target=\"shape_assertion\", custom_call_has_side_effect=true\n ROOT r = s32[] constant(1)"), 0, W(1)},
   };
   RUN(cases);
