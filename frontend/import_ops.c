@@ -65,6 +65,34 @@ static bool finish_attrs(import_ctx *c, const mlir_op *op, hlo_op hop, hlo_instr
   return true;
 }
 
+// A dot algorithm of one component says what the operands are rounded to: they are, and keep their type. More components
+// emulate a precision that the operands' own type gives. Accumulation is never less precise than asked for.
+static void round_dot_operands(import_scope *s, const mlir_op *op, hlo_instr **operands) {
+  static const char *const types[] = {"lhs_precision_type", "rhs_precision_type"};
+  static const char *const counts[] = {"lhs_component_count", "rhs_component_count"};
+  const mlir_attr *algorithm = mlir_op_attr(op, "algorithm");
+  hlo_builder b = import_builder(s, op->loc);
+  for (int k = 0; algorithm && k < 2; k++) {
+    const mlir_attr *type = mlir_attr_entry(algorithm, types[k]), *count = mlir_attr_entry(algorithm, counts[k]);
+    hlo_instr *x = operands[k];
+    int64_t parts = 1;
+    hlo_dtype t;
+    if (count) import_int(count, &parts);
+    if (parts != 1 || !type || type->kind != MLIR_ATTR_TYPE || x->shape->quant || !hlo_dtype_is_float(x->shape->dtype))
+      continue;
+    int bits = hlo_dtype_table[x->shape->dtype].bits;
+    if (strv_eq_cstr(type->type->name, "tf32") && bits >= 32) {
+      hlo_attrs_reduce_precision *a = hlo_attrs_create(s->computation->module->arena, HLO_ATTR_LIST_reduce_precision);
+      a->exponent_bits = 8;
+      a->mantissa_bits = 10;
+      operands[k] = hlo_build(&b, HLO_OP_REDUCE_PRECISION, NULL, 1, &x, 0, NULL, a);
+    } else if (hlo_dtype_from_stablehlo(type->type->name, &t) && hlo_dtype_is_float(t) && t != x->shape->dtype &&
+               hlo_dtype_table[t].bits <= bits) {
+      operands[k] = hlo_build_convert(&b, hlo_build_convert(&b, x, t), x->shape->dtype);
+    }
+  }
+}
+
 bool import_generic(import_ctx *c, import_scope *s, const mlir_op *op, hlo_op hop) {
   bool ok;
   const hlo_op_info *info = &hlo_op_table[hop];
@@ -73,6 +101,7 @@ bool import_generic(import_ctx *c, import_scope *s, const mlir_op *op, hlo_op ho
   if (!operands) return false;
   void *attrs = import_attrs(c, op, (hlo_attr_list)info->attrs, &ok);
   if (!ok || !finish_attrs(c, op, hop, operands, attrs)) return false;
+  if (hop == HLO_OP_DOT_GENERAL && op->n_operands == 2) round_dot_operands(s, op, operands);
   if (info->n_called >= 0 && op->n_regions != info->n_called)
     return import_fail(c, op->loc, STRV_FMT "_regions: %d regions; expected %d", STRV_ARG(import_op_label(op)),
                        op->n_regions, info->n_called);

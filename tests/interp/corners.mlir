@@ -96,3 +96,17 @@ func.func @quantized_batch_norm() {
   check.expect_eq_const %g2, dense<[1, 6, 6, 11]> : tensor<4xi8>
   func.return
 }
+
+// An algorithm of one component rounds the operands, to nearest even: 1 + 2^-8 is a tie in bf16 and exact in tf32,
+// 1 + 2^-11 a tie in tf32; in three components both are kept.
+func.func @dot_algorithms() {
+  %x = stablehlo.constant dense<[[1.00390625], [1.00048828125]]> : tensor<2x1xf32>
+  %y = stablehlo.constant dense<[[1.0]]> : tensor<1x1xf32>
+  %bf16 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0], precision = [DEFAULT, DEFAULT], algorithm = <lhs_precision_type = bf16, rhs_precision_type = bf16, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false> : (tensor<2x1xf32>, tensor<1x1xf32>) -> tensor<2x1xf32>
+  check.expect_eq_const %bf16, dense<[[1.0], [1.0]]> : tensor<2x1xf32>
+  %tf32 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0], precision = [DEFAULT, DEFAULT], algorithm = <lhs_precision_type = tf32, rhs_precision_type = tf32, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false> : (tensor<2x1xf32>, tensor<1x1xf32>) -> tensor<2x1xf32>
+  check.expect_eq_const %tf32, dense<[[1.00390625], [1.0]]> : tensor<2x1xf32>
+  %three = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0], precision = [DEFAULT, DEFAULT], algorithm = <lhs_precision_type = bf16, rhs_precision_type = bf16, accumulation_type = f32, lhs_component_count = 3, rhs_component_count = 3, num_primitive_operations = 6, allow_imprecise_accumulation = false> : (tensor<2x1xf32>, tensor<1x1xf32>) -> tensor<2x1xf32>
+  check.expect_eq_const %three, dense<[[1.00390625], [1.00048828125]]> : tensor<2x1xf32>
+  func.return
+}
