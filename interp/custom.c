@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Custom calls: first what the embedder registered for this run, then the built-in targets; others are refused by name
-// when they are reached.
+// Custom calls: the built-in targets, then what the embedder registered for the run; others are refused by name when they
+// are reached.
 #include "interp/interp_internal.h"
 
 static lemnos_status run_identity(interp_call *c) {
@@ -153,6 +153,12 @@ static const struct target {
     {"interpreter.probe", interp_run_probe, interp_compile_probe, INTERP_SELF_ALLOC},
     {"check.expect_serialized_eq", interp_run_serialized_eq, interp_compile_serialized_eq, 0},
 };
+
+bool interp_custom_call_is_built_in(strv target) {
+  for (size_t k = 0; k < sizeof targets / sizeof *targets; k++)
+    if (strv_eq_cstr(target, targets[k].name)) return true;
+  return interp_lapack_is_known(target);
+}
 
 static const interp_custom_call *find_hook(const interp_call *c) {
   const interp_run_options *o = c->cx->options;

@@ -31,7 +31,9 @@ void interp_program_disassemble(const interp_program *p, strbuf *out);  // lemno
 int interp_program_n_args(const interp_program *p);                     // leaves of the entry's parameters, in order
 int interp_program_n_results(const interp_program *p);                  // leaves of the root's shape
 
-// A custom call implemented by the embedder: args are operand leaves; results have dtype, dims and data set up to be
+bool interp_custom_call_is_built_in(strv target);
+
+// A custom call implemented by the embedder, for targets that are not built in: args are operand leaves; results have dtype, dims and data set up to be
 // filled in.
 typedef lemnos_status (*interp_custom_call_fn)(void *user, const hlo_instr *call, int n_args, const interp_array *args,
                                                int n_results, interp_array *results);

@@ -198,6 +198,7 @@ lemnos_status interp_run_probe(interp_call *c);
 lemnos_status interp_compile_serialized_eq(interp_compiler *c, interp_insn *in);
 lemnos_status interp_run_serialized_eq(interp_call *c);
 // lapack.c: true if the target is one of JAX's lapack_*_ffi that is supported; then fn is set.
+bool interp_lapack_is_known(strv target);
 bool interp_compile_lapack(interp_compiler *c, interp_insn *in);
 // quant.c: true if the instruction computes on quantized values and so must be wrapped; then compiles it.
 bool interp_needs_quant_wrap(const interp_insn *in);

@@ -277,27 +277,35 @@ static bool shapes_fit(const interp_insn *in, interp_fn fn) {
          (m >= n || u_cols <= k) && (m < n || v_rows <= k);
 }
 
+static const struct routine {
+  const char *name;
+  interp_fn fn;
+  int n_args, n_results;
+} routines[] = {
+    {"potrf", run_potrf, 1, 2}, {"trsm", run_trsm, 2, 1},   {"getrf", run_getrf, 1, 3},
+    {"geqrf", run_geqrf, 1, 2}, {"orgqr", run_orgqr, 2, 1}, {"ungqr", run_orgqr, 2, 1},
+    {"syevd", run_syevd, 1, 3}, {"heevd", run_syevd, 1, 3}, {"gesdd", run_gesdd, 1, 5},
+};
+
+// lapack_<letter of the type><name>_ffi
+static const struct routine *routine_of(strv target) {
+  if (!strv_starts_with(target, STRV("lapack_")) || !strv_ends_with(target, STRV("_ffi")) || target.len < 13)
+    return NULL;
+  strv op = {target.data + 8, target.len - 12};
+  for (size_t k = 0; k < sizeof routines / sizeof *routines; k++)
+    if (strv_eq_cstr(op, routines[k].name)) return &routines[k];
+  return NULL;
+}
+
+bool interp_lapack_is_known(strv target) {
+  return routine_of(target) != NULL;
+}
+
 bool interp_compile_lapack(interp_compiler *c, interp_insn *in) {
-  static const struct {
-    const char *name;
-    interp_fn fn;
-    int n_args, n_results;
-  } table[] = {
-      {"potrf", run_potrf, 1, 2}, {"trsm", run_trsm, 2, 1},   {"getrf", run_getrf, 1, 3},
-      {"geqrf", run_geqrf, 1, 2}, {"orgqr", run_orgqr, 2, 1}, {"ungqr", run_orgqr, 2, 1},
-      {"syevd", run_syevd, 1, 3}, {"heevd", run_syevd, 1, 3}, {"gesdd", run_gesdd, 1, 5},
-  };
-  strv name = HLO_ATTRS(in->src, custom_call)->target;
-  if (!strv_starts_with(name, STRV("lapack_")) || !strv_ends_with(name, STRV("_ffi")) || name.len < 13) return false;
-  strv op = {name.data + 8, name.len - 12};
-  if (in->flags & INTERP_DYNAMIC) return false;
-  for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-    if (!strv_eq_cstr(op, table[k].name)) continue;
-    if (in->n_args != table[k].n_args || in->n_results != table[k].n_results || !shapes_fit(in, table[k].fn))
-      return false;
-    if (table[k].fn == run_syevd && config(in->src, "uplo", 'L') != 'L') return false;
-    in->fn = table[k].fn;
-    return true;
-  }
-  return false;
+  const struct routine *r = routine_of(HLO_ATTRS(in->src, custom_call)->target);
+  if (!r || (in->flags & INTERP_DYNAMIC)) return false;
+  if (in->n_args != r->n_args || in->n_results != r->n_results || !shapes_fit(in, r->fn)) return false;
+  if (r->fn == run_syevd && config(in->src, "uplo", 'L') != 'L') return false;
+  in->fn = r->fn;
+  return true;
 }

@@ -36,6 +36,7 @@ void lemnos_context_free(lemnos_context *c) {
   if (!c) return;
   registry_deinit(&c->registry);
   thread_pool_destroy(c->pool);
+  custom_calls_deinit(c);
   free(c);
 }
 

@@ -300,7 +300,9 @@ static lemnos_status run_interpreted(execution *x) {
   lemnos_status status = interp_args(x, args, owned);
   int64_t peak = 0;
   interp_run_options options = {.pool = e->device->context->pool, .deadline = x->deadline, .cancel = x->cancel,
-                                .max_bytes = x->max_bytes, .peak_bytes = &peak, .host = &x->host.host};
+                                .max_bytes = x->max_bytes, .peak_bytes = &peak, .host = &x->host.host,
+                                .custom_calls = e->device->context->custom_calls.data,
+                                .n_custom_calls = e->device->context->custom_calls.len};
   for (int i = 0; i < nr; i++) {
     results[i] = x->result_types[i];
     results[i].data = x->results[i] ? x->results[i]->host : NULL;
@@ -330,7 +332,9 @@ static lemnos_status execution_run(execution *x) {
       LEMNOS_TRY(lemnos_status_annotate(lemnos_event_wait(x->waits[i]), "the run that computes argument %d", i));
   if (x->executable->program) return run_interpreted(x);
   plan_run_options options = {.cancel = x->cancel, .deadline = x->deadline, .pool = x->executable->device->context->pool,
-                              .host = &x->host.host};
+                              .host = &x->host.host,
+                              .custom_calls = x->executable->device->context->custom_calls.data,
+                              .n_custom_calls = x->executable->device->context->custom_calls.len};
   return run_planned(x, &options);
 }
 
@@ -543,7 +547,9 @@ static lemnos_status profile_interp(execution *x, strbuf *out) {
   interp_array *results = args + e->n_params;
   void **owned = heap_alloc(sizeof *owned * (size_t)(e->n_params + 1));
   interp_profile_row *rows = heap_alloc(sizeof *rows * HLO_OP_COUNT);
-  interp_run_options options = {.pool = e->device->context->pool, .profile = rows};
+  interp_run_options options = {.pool = e->device->context->pool, .profile = rows,
+                                .custom_calls = e->device->context->custom_calls.data,
+                                .n_custom_calls = e->device->context->custom_calls.len};
   lemnos_status status = interp_args(x, args, owned);
   if (!status) status = interp_run(e->program, &options, e->n_params, args, e->n_results, results);
   for (int i = 0; !status && i < e->n_results; i++) heap_aligned_free(results[i].data);
@@ -576,6 +582,8 @@ lemnos_status lemnos_profile(lemnos_executable *e, int32_t n_args, lemnos_buffer
     plan_seconds seconds = {0};
     plan_instrs instrs = {0};
     plan_run_options options = {.pool = e->device->context->pool, .step_seconds = &seconds,
+                                .custom_calls = e->device->context->custom_calls.data,
+                                .n_custom_calls = e->device->context->custom_calls.len,
                                 .step_instrs = &instrs};
     status = prepare_results(x, args, false);
     if (!status) status = run_planned(x, &options);

@@ -61,6 +61,7 @@ struct lemnos_context {
   registry registry;
   int threads;
   thread_pool *pool;       // compilation, interpreter
+  VEC(interp_custom_call) custom_calls;  // user: a custom_call of custom_call.c
 };
 
 struct lemnos_device {
@@ -158,6 +159,8 @@ typedef struct plan_run_options {
   double deadline;            // io_seconds(); 0: none
   thread_pool *pool;          // for host steps
   const interp_host *host;    // for host steps; may be NULL
+  const interp_custom_call *custom_calls;  // for host steps
+  int32_t n_custom_calls;
   struct plan_seconds *step_seconds;       // profiling: NULL, or receives the seconds and
   struct plan_instrs *step_instrs;         // the instruction of each step run (heap vectors)
 } plan_run_options;
@@ -172,8 +175,14 @@ typedef struct host_adapter {
   interp_host host;
   const lemnos_host *target;
 } host_adapter;
+// The error of a callback that said why it failed.
+lemnos_status host_failed(const hlo_instr *i, const char *why);
 // What the interpreter calls for o->host, which may be NULL.
 void host_adapter_init(host_adapter *h, const lemnos_host *target);
+
+// --- custom calls of the embedder (custom_call.c) --------------------------------------------------------------------------
+
+void custom_calls_deinit(lemnos_context *c);
 
 // --- conversions (array.c) -----------------------------------------------------------------------------------------------
 

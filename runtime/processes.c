@@ -10,6 +10,17 @@
 // --- the host's end
 // -----------------------------------------------------------------------------------------------------
 
+lemnos_status host_failed(const hlo_instr *i, const char *why) {
+  lemnos_status status = lemnos_status_make(LEMNOS_UNAVAILABLE, "%s (%%" STRV_FMT "): %s", hlo_op_table[i->op].text_name,
+                                            STRV_ARG(i->name), why);
+  if (!i->loc) return status;
+  strbuf where = {0};
+  loc_print(&where, i->loc);
+  status = lemnos_status_annotate(status, "%s", where.data);
+  strbuf_deinit(&where);
+  return status;
+}
+
 typedef const char *(*transfer_fn)(void *user, const lemnos_transfer *t);
 
 static lemnos_status transfer(const lemnos_host *target, transfer_fn fn, const interp_transfer *t) {
@@ -21,17 +32,7 @@ static lemnos_status transfer(const lemnos_host *target, transfer_fn fn, const i
                          .n = t->n,
                          .arrays = arrays};
   const char *why = fn(target->user, &out);
-  lemnos_status status = LEMNOS_SUCCESS;
-  if (why) {
-    status = lemnos_status_make(LEMNOS_UNAVAILABLE, "%s (%%" STRV_FMT "): %s", hlo_op_table[t->instr->op].text_name,
-                                STRV_ARG(t->instr->name), why);
-    if (t->instr->loc) {
-      strbuf where = {0};
-      loc_print(&where, t->instr->loc);
-      status = lemnos_status_annotate(status, "%s", where.data);
-      strbuf_deinit(&where);
-    }
-  }
+  lemnos_status status = why ? host_failed(t->instr, why) : LEMNOS_SUCCESS;
   free(arrays);
   return status;
 }
@@ -118,7 +119,9 @@ static lemnos_status run_grid(lemnos_executable *e, int n, int n_args, const lem
                           .cancel = options->cancel,
                           .max_bytes = options->max_bytes,
                           .peak_bytes = &peak,
-                          .host = &host.host};
+                          .host = &host.host,
+                          .custom_calls = e->device->context->custom_calls.data,
+                          .n_custom_calls = e->device->context->custom_calls.len};
   if (options->timeout_seconds > 0) o.deadline = io_seconds() + options->timeout_seconds;
   lemnos_status status = check_args(e, n_args, args, in);
   if (!status)

@@ -66,6 +66,27 @@ typedef struct lemnos_context_options {
 LEMNOS_API lemnos_status lemnos_context_create(const lemnos_context_options *options, lemnos_context **out);
 LEMNOS_API void lemnos_context_free(lemnos_context *c);
 
+/* --- custom calls: targets of stablehlo.custom_call that Lemnos does not know, implemented by the embedder on the host ----- */
+typedef struct lemnos_custom_call {
+  const char *target;
+  int32_t n_attributes;                 /* of the call, without its target: backend_config, ...; what the program wrote */
+  const char *const *attribute_names;
+  const char *const *attribute_values;  /* the text of a string, else MLIR's text of the attribute */
+  int32_t n_args, n_results;            /* tuples are counted by leaf; tokens are left out */
+  const lemnos_array *args;             /* to be read */
+  lemnos_array *results;                /* data is there, zeroed or not, to be filled in; the types are the program's */
+} lemnos_custom_call;
+/* Everything in *call is valid during the call. Returns NULL, or why it failed (copied at once), which ends the run with
+ * UNAVAILABLE. Called from any thread, by several runs at once. */
+typedef const char *(*lemnos_custom_call_fn)(void *user, const lemnos_custom_call *call);
+/* From now on runs on any device of the context call fn where they meet the target: as a step of the host between the
+ * device's own, so that data goes to the host and back (lemnos_executable_explain shows it). Registering a target again
+ * replaces its function. A target that is built in is refused. Calls without has_side_effect may be left out, or done
+ * once for several with the same operands. Not while another thread uses the context. Results of unknown size are
+ * UNIMPLEMENTED. target is copied; user must stay valid as long as the context. */
+LEMNOS_API lemnos_status lemnos_custom_call_register(lemnos_context *c, const char *target, lemnos_custom_call_fn fn,
+                                                     void *user);
+
 /* --- devices --------------------------------------------------------------------------------------------------------- */
 typedef struct lemnos_device lemnos_device;
 typedef struct lemnos_device_info {
