@@ -162,6 +162,38 @@ void import_set_root(import_ctx *c, import_scope *s, const import_values *v, con
 
 // --- functions ------------------------------------------------------------------------------------------------------
 
+// The values of a function have the types that it declares: parameters in front, results behind them.
+static bool has_type(import_ctx *c, const import_func *f, const mlir_type *want, const mlir_type *have, const char *what,
+                     int i, const loc *l) {
+  if (want == have) return true;
+  const hlo_shape *a = import_type(c, want, l), *b = import_type(c, have, l);
+  if (!a || !b) return false;
+  if (a == b) return true;
+  return import_fail(c, l, "%s %d of function @" STRV_FMT " has type " STRV_FMT "; expected " STRV_FMT
+                     ", as the function's type says", what, i, STRV_ARG(f->name), STRV_ARG(import_type_text(c, have)),
+                     STRV_ARG(import_type_text(c, want)));
+}
+
+static bool check_signature(import_ctx *c, const import_func *f, const mlir_block *body) {
+  const mlir_attr *a = mlir_op_attr(f->op, "function_type");
+  const mlir_type *t = a && a->kind == MLIR_ATTR_TYPE && a->type->kind == MLIR_TYPE_FUNCTION ? a->type : NULL;
+  if (!t) return true;
+  int n_results = t->n_types - t->n_inputs;
+  if (body->n_args != t->n_inputs)
+    return import_fail(c, f->op->loc, "function @" STRV_FMT " takes %d values; expected %d, as its type says",
+                       STRV_ARG(f->name), body->n_args, t->n_inputs);
+  for (int i = 0; i < body->n_args; i++)
+    if (!has_type(c, f, t->types[i], body->args[i].type, "parameter", i, f->op->loc)) return false;
+  const mlir_op *end = body->last;
+  if (!end || !import_is_terminator(end)) return true;  // reported when it is missed
+  if (end->n_operands != n_results)
+    return import_fail(c, end->loc, "function @" STRV_FMT " returns %d values; expected %d, as its type says",
+                       STRV_ARG(f->name), end->n_operands, n_results);
+  for (int i = 0; i < n_results; i++)
+    if (!has_type(c, f, t->types[t->n_inputs + i], end->operands[i]->type, "result", i, end->loc)) return false;
+  return true;
+}
+
 static bool function_body(import_ctx *c, import_func *f) {
   const mlir_op *op = f->op;
   const mlir_block *body = op->n_regions ? op->regions[0].first : NULL;
@@ -169,6 +201,7 @@ static bool function_body(import_ctx *c, import_func *f) {
   if (body->next)
     return import_refuse(c, op->loc, "function @" STRV_FMT " has several blocks; control flow must be structured",
                          STRV_ARG(f->name));
+  if (!check_signature(c, f, body)) return false;
   import_scope s = {.computation = hlo_computation_create(c->module, f->name)};
   s.what = arena_printf(c->arena, "function @" STRV_FMT, STRV_ARG(f->name));
   hlo_builder b = import_builder(&s, op->loc);

@@ -95,6 +95,13 @@ bool import_i64s(import_ctx *c, const mlir_attr *a, hlo_i64s *out) {
   return true;
 }
 
+// The specification's lists are of si64.
+static bool is_si64_list(const mlir_attr *a) {
+  const mlir_type *t = a->kind == MLIR_ATTR_DENSE ? a->type ? a->type->element : NULL : a->type;
+  if (a->kind == MLIR_ATTR_ARRAY) return true;
+  return t && t->kind == MLIR_TYPE_INTEGER && t->width == 64 && t->signedness != MLIR_UNSIGNED;
+}
+
 bool import_named_i64s(import_ctx *c, const mlir_op *op, const char *name, bool required, hlo_i64s *out) {
   const mlir_attr *a = mlir_op_attr(op, name);
   *out = (hlo_i64s){0};
@@ -203,9 +210,9 @@ static bool precisions(import_ctx *c, const mlir_attr *a, hlo_precisions *out) {
   return true;
 }
 
-// A dense matrix of integers; also the empty one, whatever its rank.
+// A dense matrix of si64; also the empty one, whatever its rank.
 static bool matrix(import_ctx *c, const mlir_attr *a, hlo_i64s *flat, int64_t *rows, int64_t *cols) {
-  if (a->kind != MLIR_ATTR_DENSE || !dense_ints(c, a, flat)) return false;
+  if (a->kind != MLIR_ATTR_DENSE || !is_si64_list(a) || !dense_ints(c, a, flat)) return false;
   *rows = *cols = 0;
   if (flat->n == 0) return true;
   if (a->type->rank != 2) return false;
@@ -312,7 +319,7 @@ static bool field(import_ctx *c, const mlir_op *op, hlo_attr_kind kind, const ml
     case HLO_ATTR_KIND_i64:
       return import_int(a, to);
     case HLO_ATTR_KIND_i64s:
-      return import_i64s(c, a, to);
+      return is_si64_list(a) && import_i64s(c, a, to);
     case HLO_ATTR_KIND_f64:
       return float_field(a, to);
     case HLO_ATTR_KIND_flag:
@@ -393,6 +400,9 @@ typedef struct window_names {
 
 static bool window_padding(import_ctx *c, const mlir_op *op, int n, const char *label, const int64_t **out) {
   const mlir_attr *a = mlir_op_attr(op, "padding");
+  if (a && !is_si64_list(a))
+    return import_fail(c, op->loc, STRV_FMT "_%s: padding is " STRV_FMT "; expected 64-bit integers",
+                       STRV_ARG(import_op_label(op)), label, STRV_ARG(strv_take(import_attr_text(c, a), 100)));
   if (a && a->kind == MLIR_ATTR_DENSE && a->type && a->data_size &&
       (a->type->rank != 2 || a->type->dims[0] != n || a->type->dims[1] != 2)) {
     strbuf text = {0};
@@ -601,8 +611,8 @@ static bool bad_form(import_ctx *c, const mlir_op *op, const hlo_attr_desc *d, c
   if (!pairs && !groups) label = d->stablehlo_name;
   return import_fail(c, op->loc, STRV_FMT "_%s: %s is " STRV_FMT "%s", STRV_ARG(import_op_label(op)), label,
                      d->stablehlo_name, STRV_ARG(strv_take(import_attr_text(c, a), 200)),
-                     pairs    ? "; expected pairs of integers, in two dimensions"
-                     : groups ? "; expected integers in two dimensions"
+                     pairs    ? "; expected pairs of 64-bit integers, in two dimensions"
+                     : groups ? "; expected 64-bit integers in two dimensions"
                               : ", which is not a form that is expected here");
 }
 

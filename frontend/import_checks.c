@@ -14,11 +14,7 @@ static bool fail(import_ctx *c, const mlir_op *op, const char *label, const char
 }
 
 static const char *type_text(import_ctx *c, const mlir_type *t) {
-  strbuf b = {0};
-  mlir_type_print(&b, t);
-  const char *s = arena_strv(c->arena, strbuf_view(&b)).data;
-  strbuf_deinit(&b);
-  return s;
+  return import_type_text(c, t).data;
 }
 
 // --- result_accuracy ------------------------------------------------------------------------------------------------
@@ -243,6 +239,8 @@ static bool check_custom_call(import_ctx *c, const mlir_op *op) {
   bool special = target && target->kind == MLIR_ATTR_STRING && import_is_buffer_call(target->string);
   if (special && !check_buffer_call(c, op, target->string)) return false;
   int64_t version = import_api_version(mlir_op_attr(op, "api_version"));
+  if (version < 0 || version > 4)
+    return FAIL(c, op, "i5", "api_version is %lld; expected one in [0, 4]", (long long)version);
   if (config && config->kind == MLIR_ATTR_STRING && !config->string.len) config = NULL;  // as good as none
   if (config && version == 4 && config->kind != MLIR_ATTR_DICT)
     return FAIL(c, op, "i4", "backend_config is " STRV_FMT "; expected a dictionary with API_VERSION_TYPED_FFI",

@@ -88,6 +88,7 @@ bool import_is_moved_out(const import_scope *s, const mlir_op *op);
 // --- import_types.c -------------------------------------------------------------------------------------------------
 
 const hlo_shape *import_type(import_ctx *c, const mlir_type *t, const loc *l);
+strv import_type_text(import_ctx *c, const mlir_type *t);  // as MLIR writes it; ends with a NUL
 // One type: its shape; several or none: a tuple.
 const hlo_shape *import_result_shape(import_ctx *c, const mlir_op *op);
 

@@ -112,7 +112,8 @@ bool import_generic(import_ctx *c, import_scope *s, const mlir_op *op, hlo_op ho
     if (!(called[i] = import_captured_region(c, s, op, i, hop, &caps))) return false;
   if (caps.values.len) return import_emit_captured(c, s, op, hop, operands, called, attrs, &caps);
   const hlo_shape *declared = NULL;
-  if (op->n_results && !(declared = import_result_shape(c, op))) return false;
+  bool must_have_results = hop == HLO_OP_INFEED || hop == HLO_OP_RECV;  // inference says so
+  if ((op->n_results || must_have_results) && !(declared = import_result_shape(c, op))) return false;
   hlo_instr *i = import_emit(c, s, hop, declared, op->n_operands, operands, op->n_regions, called, attrs, op->loc);
   return i && import_bind_results(c, s, op, i);
 }

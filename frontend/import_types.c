@@ -4,12 +4,16 @@
 // vectors, memrefs with a layout) is refused by name.
 #include "frontend/import_internal.h"
 
-static const char *type_text(import_ctx *c, const mlir_type *t) {
+strv import_type_text(import_ctx *c, const mlir_type *t) {
   strbuf b = {0};
   mlir_type_print(&b, t);
-  const char *s = arena_strv(c->arena, strbuf_view(&b)).data;
+  strv s = arena_strv(c->arena, strbuf_view(&b));
   strbuf_deinit(&b);
   return s;
+}
+
+static const char *type_text(import_ctx *c, const mlir_type *t) {
+  return import_type_text(c, t).data;
 }
 
 static bool integer_type(const mlir_type *t, hlo_dtype *out) {

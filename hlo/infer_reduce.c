@@ -160,9 +160,15 @@ INFER(SORT) {
               "parameter %d of the comparator has type %s; expected a scalar %s", k, infer_text(f, p),
               infer_text_type(f, xi));
     }
-    results[i] = infer_meet(f, xi, x);
-    CHECK(results[i]);
   }
+  // What one input knows of its sizes holds for all.
+  const hlo_shape *known = x;
+  for (int i = 1; i < f->n; i++) {
+    REQUIRE(f, infer_compatible_dims(known, infer_in(f, i)), "c3", "input %d has shape %s; expected %s", i,
+            infer_text(f, infer_in(f, i)), infer_text(f, known));
+    CHECK(known = infer_meet(f, known, infer_in(f, i)));
+  }
+  for (int i = 0; i < f->n; i++) CHECK(results[i] = infer_meet(f, infer_in(f, i), known));
   const hlo_shape *r = infer_result(c, 0, 1);
   REQUIRE(f, r && hlo_shape_is_array(r) && r->rank == 0 && r->dtype == HLO_PRED, "c5",
           "the comparator's result has type %s; expected pred[]", infer_text(f, c->root->shape));

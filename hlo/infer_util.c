@@ -17,10 +17,24 @@ static const char *keep(infer *f, strbuf *b) {
   return s;
 }
 
+static bool has_layout(const hlo_shape *s) {
+  for (int i = 0; i < hlo_shape_leaves(s); i++)
+    if (hlo_shape_leaf(s, i)->layout) return true;
+  return false;
+}
+
+// Row-major layouts are what everybody expects: they are left out.
 const char *infer_text(infer *f, const hlo_shape *s) {
-  strbuf b = {0};
+  strbuf b = {0}, plain = {0};
   hlo_shape_print(&b, s);
-  return keep(f, &b);
+  if (has_layout(s)) return keep(f, &b);
+  for (size_t i = 0; i < b.len; i++) {
+    bool layout = i && b.data[i - 1] == ']' && b.data[i] == '{';
+    while (layout && i < b.len && b.data[i] != '}') i++;
+    if (!layout) strbuf_append_char(&plain, b.data[i]);
+  }
+  strbuf_deinit(&b);
+  return keep(f, &plain);
 }
 
 const char *infer_text_type(infer *f, const hlo_shape *s) {

@@ -435,7 +435,7 @@ START_TEST(attribute_constraints) {
       {"%0 = \"stablehlo.while\"(%v) ({\n^bb0(%a: tensor<2xf32>):\n%t = stablehlo.constant dense<true> : tensor<i1>\n"
        "stablehlo.return %t : tensor<i1>\n}, {\n^bb0(%a: tensor<3xf32>):\nstablehlo.return %a : tensor<3xf32>\n"
        "}) : (tensor<3xf32>) -> tensor<3xf32>",
-       "while_c1: the condition's parameter has type f32[2]{0}; expected f32[3]{0}"},
+       "while_c1: the condition's parameter has type f32[2]; expected f32[3]"},
       {"%0 = \"stablehlo.while\"(%v) ({\n^bb0(%a: tensor<3xf32>):\n%t = stablehlo.constant dense<true> : tensor<i1>\n"
        "stablehlo.return %t : tensor<i1>\n}, {\n^bb0(%a: tensor<3xf32>):\nstablehlo.return %a : tensor<3xf32>\n"
        "}) : (tensor<3xf32>) -> tensor<2xf32>",
