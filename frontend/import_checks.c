@@ -49,7 +49,9 @@ static bool check_layout(import_ctx *c, const mlir_op *op, const mlir_type *t, c
                          const char *what, int i) {
   hlo_i64s order;
   bool seen[64] = {false};
-  if (!import_i64s(c, layout, &order)) return FAIL(c, op, "layouts", "layout of %s %d is no list of integers", what, i);
+  if (!import_i64s(c, layout, &order) || (layout->kind == MLIR_ATTR_DENSE && layout->type->rank != 1))
+    return FAIL(c, op, "layouts", "layout of %s %d is " STRV_FMT "; expected a list of integers", what, i,
+                STRV_ARG(strv_take(import_attr_text(c, layout), 100)));
   if (t->kind == MLIR_TYPE_TUPLE)
     return FAIL(c, op, "layouts", "%s %d has type %s; layouts of tuples are not expected", what, i, type_text(c, t));
   if (t->kind != MLIR_TYPE_TENSOR && t->kind != MLIR_TYPE_MEMREF) {

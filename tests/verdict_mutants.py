@@ -28,7 +28,7 @@ LAXER = ["unexpected decimal integer literal for a floating point value", "group
 # Constraints that we check and StableHLO's verifier does not, by the start of our message.
 STRICTER = re.compile(
     r"(fft_c4|(send|recv)_c[1-4]|all_reduce_c[13]|all_gather_c6|dynamic_conv_c([2-9]|25)|scan_result|(reduce|reduce_window)_i2|"
-    r"torch_index_select_c\d|compare_c3|rng_bit_generator_i2|dot_general_c1[56]|reduce_c6|reduce_window_c13|\w+_result: dimension \d+ has size \?|"
+    r"torch_index_select_(c\d|result)|compare_c[23]|rng_bit_generator_i2|dot_general_c1[56]|reduce_c6|reduce_window_c13|\w+_result: dimension \d+ has size \?|"
     r"'chlo\.broadcast_\w+': broadcast.dimension|there is no function @|replica groups by the mesh)|.*which is not one of this module's")
 TEXTS = ["*.mlir", "chlo/*.mlir", "interpret/*.mlir", "vhlo/stablehlo_legalize_to_vhlo.mlir"]
 TYPES = ["f32", "f64", "f16", "bf16", "i1", "i8", "i32", "i64", "ui8", "ui32", "complex<f32>", "i4", "f8E4M3FN"]
