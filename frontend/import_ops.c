@@ -225,6 +225,29 @@ static bool wrapped_op(import_ctx *c, import_scope *s, const mlir_op *op, strv t
   return elementwise_or_check(c, s, op, hop, NULL);
 }
 
+// XLA's @TopK(x) -> (values, indices): the k largest of the last dimension, k being the size of the results. A comparator
+// may come along; only one that asks for the largest is taken.
+static bool top_k_call(import_ctx *c, import_scope *s, const mlir_op *op, strv target, bool *done) {
+  *done = false;
+  if (!strv_eq_cstr(target, "TopK") || op->n_operands != 1 || op->n_results != 2) return true;
+  const hlo_shape *values = import_type(c, op->results[0].type, op->loc);
+  if (!values) return false;
+  if (!hlo_shape_is_array(values) || values->rank < 1 || values->dims[values->rank - 1] == HLO_DYNAMIC) return true;
+  const mlir_attr *names = mlir_op_attr(op, "called_computations");
+  if (names && names->kind == MLIR_ATTR_ARRAY && names->n_items) {
+    hlo_computation *order = import_function(c, names->items[0]->string, op->loc);
+    if (!order) return false;
+    const hlo_instr *r = order->root;
+    if (r->op != HLO_OP_COMPARE || HLO_ATTRS(r, compare)->direction != HLO_COMPARISON_DIRECTION_GT ||
+        order->n_params < 2 || r->operands[0] != order->params[0] || r->operands[1] != order->params[1])
+      return true;
+  }
+  hlo_attrs_top_k *a = hlo_attrs_create(c->arena, HLO_ATTR_LIST_top_k);
+  a->k = values->dims[values->rank - 1];
+  *done = true;
+  return elementwise_or_check(c, s, op, HLO_OP_TOP_K, a);
+}
+
 // Marks for partitioners, layout assignment and memory spaces: identities here.
 static bool is_mark(strv target) {
   static const char *const names[] = {"Sharding",
@@ -260,6 +283,8 @@ static bool op_custom_call(import_ctx *c, import_scope *s, const mlir_op *op) {
   if (!check_call(c, s, op, attrs->target, &done)) return false;
   if (done) return true;
   if (!wrapped_op(c, s, op, attrs->target, &done)) return false;
+  if (done) return true;
+  if (!top_k_call(c, s, op, attrs->target, &done)) return false;
   if (done) return true;
   if (strv_eq_cstr(attrs->target, "xla.sdy.ShardingGroup") && op->n_results == 0) return true;
   hlo_instr **operands = import_operands(c, s, op);

@@ -110,3 +110,19 @@ func.func @dot_algorithms() {
   check.expect_eq_const %three, dense<[[1.00390625], [1.00048828125]]> : tensor<2x1xf32>
   func.return
 }
+
+// XLA's custom call: the largest by total order (NaN first), k from the results; the comparator is optional.
+func.func @top_k_custom_call() {
+  %x = stablehlo.constant dense<[[1.0, 0x7FC00000, -2.0, 7.0], [-0.0, 0.0, 3.0, -1.0]]> : tensor<2x4xf32>
+  %v, %i = stablehlo.custom_call @TopK(%x) {called_computations = [@greater]} : (tensor<2x4xf32>) -> (tensor<2x3xf32>, tensor<2x3xi32>)
+  %b = stablehlo.bitcast_convert %v : (tensor<2x3xf32>) -> tensor<2x3xui32>
+  check.expect_eq_const %b, dense<[[0x7FC00000, 0x40E00000, 0x3F800000], [0x40400000, 0x00000000, 0x80000000]]> : tensor<2x3xui32>
+  check.expect_eq_const %i, dense<[[1, 3, 0], [2, 1, 0]]> : tensor<2x3xi32>
+  %w, %j = stablehlo.custom_call @TopK(%x) : (tensor<2x4xf32>) -> (tensor<2x1xf32>, tensor<2x1xi32>)
+  check.expect_eq_const %j, dense<[[1], [2]]> : tensor<2x1xi32>
+  func.return
+}
+func.func private @greater(%a: tensor<f32>, %b: tensor<f32>) -> tensor<i1> {
+  %c = stablehlo.compare GT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  func.return %c : tensor<i1>
+}
