@@ -27,18 +27,22 @@ try:
     import numpy as np
     from jax import export
     from jaxlib.mlir.dialects import stablehlo
-
-    import jax_cases
-    import jax_cases_more
-    import jax_symbolic
 except ImportError as error:
     print(f"jax_programs: skipped: {error} (./dev test installs jax into .venv)")
     sys.exit(77)
 
+import jax_cases  # these need jax
+import jax_cases_more
+import jax_symbolic
+
 OLD_VERSIONS = ("0.9.0", "1.0.0", "1.4.0", "1.8.0", "1.13.7")
 
-# Program (a regular expression), platform or device ("" for any), and why Lemnos' result is right or not comparable.
-KNOWN = []
+# Program (a regular expression), platform or device ("" for any), a part of the difference, and why it is not ours.
+MIXED = "JAX's lowering for TPUs writes a dot_general of floats and integers, which dot_general_c13 does not allow"
+KNOWN = [
+    (r"signal_detrend|svd_rebuilt_f\d+|pinv_f\d+|lstsq", "tpu", "dot_general_c13", MIXED),
+    (r"reduce_nanprod_f32", "", "e-41) instead of", "the product is subnormal, which XLA flushes to zero"),
+]
 
 
 @contextlib.contextmanager
@@ -66,8 +70,8 @@ class Suite:
 
     def report(self, what, verdict, reason=""):
         if verdict == "FAILED":
-            for k, (pattern, where, why) in enumerate(KNOWN):
-                if re.match(pattern + r"\b", what) and where in what:
+            for k, (pattern, where, words, why) in enumerate(KNOWN):
+                if words in reason and re.match(f"({pattern}) ", what) and where in what:
                     self.used.add(k)
                     verdict, reason = "known", why
                     break
@@ -106,9 +110,8 @@ class Suite:
     def run_artifact(self, what, data, arrays, reference):
         self.artifacts += 1
         results, message = self.execute(data, "interp", arrays)
-        if results is not None and not all(
-                a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
-                for a, b in zip(results, reference)):
+        if results is not None and not all(a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+                                           for a, b in zip(results, reference)):
             message = "other bits than from the text"
         self.report(what, "FAILED" if message else "passed", message or "")
 
@@ -127,7 +130,8 @@ class Suite:
     def one_platform(self, case, number, platform, shapes, runs, seen):
         """Exports a program for one platform and runs it; runs: (label, arguments, expected) of each size."""
         jitted = jax.jit(case.function, keep_unused=True)
-        exported = export.export(jitted, platforms=[platform],
+        exported = export.export(jitted,
+                                 platforms=[platform],
                                  disabled_checks=[export.DisabledSafetyCheck.custom_call("")] +
                                  [export.DisabledSafetyCheck.custom_call(t) for t in ALLOWED])(*shapes)
         text = str(exported.mlir_module())
@@ -184,11 +188,15 @@ class Suite:
 
     def refusals(self):
         """Sizes that break a constraint or a shape's expression are refused with the words that JAX put in."""
-        for name, dims, constraints, function, size, words in (
-            ("refuse_constraint", "b", ("b >= 4",), lambda x: x * 2, 3, "b >= 4"),
-            ("refuse_modulus", "b", ("mod(b, 2) == 0",), lambda x: x.reshape(x.shape[0] // 2, 2), 5, "2*floordiv(b, 2) == b"),
-            ("refuse_expression", "2*b", (), lambda x: x.reshape(2, -1), 5, "dimension variable"),
-            ("refuse_zero", "b", (), lambda x: x.sum(), 0, "dimension variable 'b'")):
+        for name, dims, constraints, function, size, words in (("refuse_constraint", "b", ("b >= 4",), lambda x: x * 2,
+                                                                3,
+                                                                "b >= 4"), ("refuse_modulus", "b", ("mod(b, 2) == 0",),
+                                                                            lambda x: x.reshape(x.shape[0] // 2, 2), 5,
+                                                                            "2*floordiv(b, 2) == b"),
+                                                               ("refuse_expression", "2*b", (),
+                                                                lambda x: x.reshape(2, -1), 5, "dimension variable"),
+                                                               ("refuse_zero", "b", (), lambda x: x.sum(), 0,
+                                                                "dimension variable 'b'")):
             if self.options.only not in name:
                 continue
             scope = export.SymbolicScope(constraints)
@@ -234,11 +242,12 @@ def main():
         suite.run_case(case, number)
     suite.refusals()
     suite.worker.stop()
-    for k, (pattern, where, why) in enumerate(KNOWN):
+    for k, (pattern, where, _, why) in enumerate(KNOWN):
         if k not in suite.used and not options.only and not options.device:
             suite.report(f"{pattern} {where}".strip(), "FAILED", f"no longer differs ({why})")
-    print(f"{len(cases)} programs, {suite.artifacts} runs of artifacts ({suite.inexpressible} not expressible in an older "
-          f"version), {time.monotonic() - start:.0f} s")
+    print(
+        f"{len(cases)} programs, {suite.artifacts} runs of artifacts ({suite.inexpressible} not expressible in an older "
+        f"version), {time.monotonic() - start:.0f} s")
     print(", ".join(f"{n} {what}" for what, n in suite.counts.items()))
     return 1 if suite.counts["FAILED"] or not suite.counts["passed"] else 0
 

@@ -15,6 +15,8 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
 def use_venv():
     """Makes the packages of .venv importable if this Python is of the same version."""
     name = f"python{sys.version_info.major}.{sys.version_info.minor}"
@@ -52,8 +54,8 @@ class CompileOptions(c.Structure):
 
 
 class ExecuteOptions(c.Structure):
-    _fields_ = [("donate", c.c_bool), ("timeout_seconds", c.c_double), ("max_bytes", c.c_int64),
-                ("cancel", c.c_void_p), ("event", c.c_void_p)]
+    _fields_ = [("donate", c.c_bool), ("timeout_seconds", c.c_double), ("max_bytes", c.c_int64), ("cancel", c.c_void_p),
+                ("event", c.c_void_p)]
 
 
 class LemnosError(RuntimeError):
@@ -70,8 +72,8 @@ def element_name(dtype):
     fixed = {"bool": "i1", "bfloat16": "bf16", "complex64": "complex<f32>", "complex128": "complex<f64>"}
     if name in fixed:
         return fixed[name]
-    for long, short in (("uint", "ui"), ("int", "i"), ("float8_", "f8"), ("float6_", "f6"), ("float4_", "f4"),
-                        ("float", "f")):
+    for long, short in (("uint", "ui"), ("int", "i"), ("float8_", "f8"), ("float6_", "f6"), ("float4_", "f4"), ("float",
+                                                                                                                "f")):
         if name.startswith(long):
             return short + name[len(long):].upper()
     raise TypeError(f"no element type for {name}")
@@ -226,7 +228,8 @@ class Worker:
         self.path, self.timeout, self.child = path, timeout, None
 
     def start(self):
-        self.child = subprocess.Popen([sys.executable, os.path.abspath(__file__), self.path], stdin=subprocess.PIPE,
+        self.child = subprocess.Popen([sys.executable, os.path.abspath(__file__), self.path],
+                                      stdin=subprocess.PIPE,
                                       stdout=subprocess.PIPE)
 
     def stop(self):
@@ -281,8 +284,8 @@ def differ(actual, expected, exact=False, factor=1):
             scale = np.max(np.abs(w), initial=0, where=np.isfinite(w))
             near = np.abs(a - w) <= ROUNDINGS * factor * epsilon * (np.abs(w) + scale)
         same = (a == w) & (np.signbit(a.real) == np.signbit(w.real)) & (np.signbit(a.imag) == np.signbit(w.imag))
-        bad = np.asarray(~((np.isnan(a) & np.isnan(w)) | same | (~np.isinf(w) & near & (not exact)) |
-                           ((a == w) & (not exact))))
+        bad = np.asarray(~((np.isnan(a) & np.isnan(w)) | same | (~np.isinf(w) & near & (not exact)) | ((a == w) &
+                                                                                                       (not exact))))
     if not bad.any():
         return None
     at = tuple(int(i) for i in np.argwhere(bad)[0])

@@ -67,8 +67,8 @@ def main():
     shared = os.environ.get("LEMNOS_SHARED") or os.path.join(os.path.dirname(lemnos_library.ROOT), "shared")
     folder = os.path.join(shared, "pjrt", "programs")
     if os.environ.get("LEMNOS_SANITIZE") or not os.path.exists(os.path.join(folder, "index.json")):
-        print("pjrt_programs: skipped: " + ("a sanitized library cannot be loaded into Python" if os.environ.get(
-            "LEMNOS_SANITIZE") else f"no {folder} (set LEMNOS_SHARED)"))
+        print("pjrt_programs: skipped: " + ("a sanitized library cannot be loaded into Python" if os.environ.
+                                            get("LEMNOS_SANITIZE") else f"no {folder} (set LEMNOS_SHARED)"))
         return 77
     with open(os.path.join(folder, "index.json"), encoding="utf-8") as file:
         programs = [p for p in json.load(file)["programs"] if p.get("npz") and options.only in p["file"]]
@@ -98,8 +98,8 @@ def main():
     for name, output in stale:
         print(f"{name}: FAILED: result {output} no longer differs ({KNOWN[name, output][1]})")
     for device in devices:
-        print(f"{device}: {len(programs)} programs: " + ", ".join(f"{counts[device, v]} {v}" for v in
-                                                                 ("passed", "FAILED", "known")))
+        print(f"{device}: {len(programs)} programs: " +
+              ", ".join(f"{counts[device, v]} {v}" for v in ("passed", "FAILED", "known")))
     failed = stale or any(counts[d, "FAILED"] for d in devices)
     return 1 if failed or not any(counts[d, "passed"] for d in devices) else 0
 
