@@ -24,6 +24,7 @@ lemnos_status interp_run_call(interp_call *c) {
 static lemnos_status loop(interp_call *c, interp_frame *cond, interp_frame *body, interp_value *state,
                           interp_value *next) {
   int n = c->in->n_args;
+  interp_progress *progress = interp_progress_loop(c->cx, c->in, state);
   interp_value pred = {0};
   for (;;) {
     LEMNOS_TRY(interp_poll(c->cx));
@@ -31,10 +32,13 @@ static lemnos_status loop(interp_call *c, interp_frame *cond, interp_frame *body
     LEMNOS_TRY(interp_frame_run(c->cx, cond, next, &pred));
     bool go = *(const uint8_t *)pred.a.data != 0;
     interp_value_release(c->cx, &pred);
-    if (!go) return LEMNOS_SUCCESS;
+    if (!go) break;
     LEMNOS_TRY(interp_frame_run(c->cx, body, state, next));
     for (int k = 0; k < n; k++) interp_value_move(&state[k], &next[k]);
+    if (progress) interp_progress_step(&progress->trip);
   }
+  if (progress) interp_progress_set(&progress->trips, 0);
+  return LEMNOS_SUCCESS;
 }
 
 static lemnos_status run_while(interp_call *c) {

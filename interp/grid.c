@@ -300,7 +300,8 @@ lemnos_status interp_grid_run(interp_ctx *parent, int32_t n_replicas, int32_t n_
     *d = (interp_device){.grid = &g, .index = k, .replica_id = k / n_partitions, .partition_id = k % n_partitions,
                          .code = codes[k], .args = args, .results = results};
     d->cx = (interp_ctx){.options = parent->options, .pool = parent->pool, .n_threads = parent->n_threads,
-                         .shared = parent->shared, .device = d, .depth = parent->depth, .drawn = parent->drawn};
+                         .shared = parent->shared, .device = d, .depth = parent->depth, .drawn = parent->drawn,
+                         .counting = parent->counting && k == 0};
     pthread_cond_init(&d->turn, NULL);
     args += codes[k]->n_params;
     results += codes[k]->n_results;

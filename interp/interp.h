@@ -10,6 +10,8 @@
 #ifndef INTERP_INTERP_H
 #define INTERP_INTERP_H
 
+#include <stdatomic.h>
+
 #include "hlo/hlo.h"
 
 // A dense row-major array at run time. dims are concrete, at most INTERP_MAX_RANK.
@@ -44,8 +46,8 @@ typedef struct interp_custom_call {
 } interp_custom_call;
 
 // Where infeed and host transfers come from and outfeed, host transfers and what interpreter.print and probe see go to.
-// A callback that is NULL: outfeed and prints are dropped, infeed fails, and host transfers meet each other: a recv takes what a send of any device put into the
-// channel. Callbacks come one at a time, from several threads.
+// A callback that is NULL: outfeed and prints are dropped, infeed fails, and host transfers meet each other: a recv
+// takes what a send of any device put into the channel. Callbacks come one at a time, from several threads.
 typedef struct interp_transfer {
   const hlo_instr *instr;
   int32_t replica_id, partition_id;
@@ -68,6 +70,26 @@ typedef struct interp_profile_row {
   double seconds;
 } interp_profile_row;
 
+// What a run is at. The run writes it with relaxed stores; another thread may read it at any time. Zeroed by the
+// caller.
+typedef struct interp_progress {
+  _Atomic(const hlo_instr *) now;  // the instruction that runs, of an inner computation too; NULL: none
+  atomic_llong done, total;        // instructions of the entry computation and of what it calls; a loop counts as one
+  atomic_llong trip, trips;        // of the outermost loop that runs: iterations done, and in all (-1: not known);
+                                   // trips 0: no loop runs
+  _Atomic(double) loop_since;      // io_seconds() when it began
+} interp_progress;
+static inline void interp_progress_set(atomic_llong *to, int64_t value) {
+  atomic_store_explicit(to, value, memory_order_relaxed);
+}
+static inline void interp_progress_step(atomic_llong *counter) {  // by the one thread that writes it
+  interp_progress_set(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1);
+}
+static inline void interp_progress_now(interp_progress *p, const hlo_instr *i) {
+  atomic_store_explicit(&p->now, i, memory_order_relaxed);
+}
+void interp_progress_begin_loop(interp_progress *p, int64_t trips);
+
 typedef struct interp_run_options {
   thread_pool *pool;           // NULL: serial. Results are the same
   int64_t max_bytes;           // limit on live buffer memory, 0: none. Beyond: OUT_OF_MEMORY
@@ -79,6 +101,7 @@ typedef struct interp_run_options {
   const interp_host *host;           // NULL: none
   uint64_t *drawn;  // what rng has drawn before, and then in all: for a run in several pieces. NULL: nothing before
   // out, optional
+  interp_progress *progress;
   int64_t *peak_bytes;
   interp_profile_row *profile;  // HLO_OP_COUNT rows, zeroed by the caller
 } interp_run_options;

@@ -137,7 +137,8 @@ struct interp_ctx {
   interp_scratch_block *scratch;
   int depth;
   uint32_t ticks;
-  uint64_t drawn;  // 32-bit units that rng has drawn so far
+  bool counting;         // progress: instructions that run now count (no loop or region is around them)
+  uint64_t drawn;        // 32-bit units that rng has drawn so far
   double inner_seconds;  // profile: time of nested instructions
 };
 
@@ -251,6 +252,13 @@ void interp_frame_deinit(interp_ctx *cx, interp_frame *f);
 LEMNOS_NODISCARD lemnos_status interp_frame_run(interp_ctx *cx, interp_frame *f, interp_value *args,
                                                 interp_value *results);
 LEMNOS_NODISCARD lemnos_status interp_poll(interp_ctx *cx);  // deadline and cancel
+
+// --- progress.c
+// --------------------------------------------------------------------------------------------------------
+
+int64_t interp_progress_count(const interp_code *code);  // instructions, with those of calls
+// Called as a loop starts: the progress to be kept if it is the outermost, else NULL. Clears cx->counting.
+interp_progress *interp_progress_loop(interp_ctx *cx, const interp_insn *in, const interp_value *state);
 
 // Parallel for: fn(ctx, begin, end, thread) over [0, n) in chunks of `grain`, serial if small or there is no pool.
 typedef void (*interp_range_fn)(void *ctx, int64_t begin, int64_t end, int thread);

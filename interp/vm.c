@@ -74,7 +74,8 @@ static void buffer_release(interp_ctx *cx, interp_buffer *b) {
   cx->shared->cached_bytes += (int64_t)b->bytes;
   b->next = cx->shared->cache;
   cx->shared->cache = b;
-  if (cx->shared->live_bytes + cx->shared->cached_bytes > cx->shared->peak_bytes) cache_trim(cx, cx->shared->peak_bytes - cx->shared->live_bytes);
+  if (cx->shared->live_bytes + cx->shared->cached_bytes > cx->shared->peak_bytes)
+    cache_trim(cx, cx->shared->peak_bytes - cx->shared->live_bytes);
 }
 
 static interp_buffer *cache_find(interp_ctx *cx, size_t bytes) {
@@ -103,7 +104,8 @@ lemnos_status interp_value_alloc(interp_ctx *cx, interp_value *v) {
       return lemnos_status_make(LEMNOS_OUT_OF_MEMORY,
                                 "interpreter: %lld bytes in use and %lld more needed, above the limit of %lld",
                                 (long long)cx->shared->live_bytes, (long long)bytes, (long long)limit);
-    if (limit && cx->shared->live_bytes + cx->shared->cached_bytes + bytes > limit) cache_trim(cx, limit - cx->shared->live_bytes - bytes);
+    if (limit && cx->shared->live_bytes + cx->shared->cached_bytes + bytes > limit)
+      cache_trim(cx, limit - cx->shared->live_bytes - bytes);
     void *data = heap_try_alloc_aligned((size_t)bytes);
     if (!data && cx->shared->cache) {
       cache_trim(cx, 0);
@@ -298,15 +300,22 @@ static lemnos_status run_profiled(interp_ctx *cx, interp_value *regs, const inte
 }
 
 static lemnos_status run_code(interp_ctx *cx, const interp_code *code, interp_value *regs) {
-  bool profile = cx->options->profile != NULL;
+  bool profile = cx->options->profile != NULL, counting = cx->counting;
+  interp_progress *progress = cx->options->progress;
   for (int t = 0; t < code->n_insns; t++) {
     const interp_insn *in = &code->insns[t];
     if (LEMNOS_UNLIKELY((++cx->ticks & 15) == 0)) LEMNOS_TRY(interp_poll(cx));
+    if (progress) {
+      interp_progress_now(progress, in->src);
+      cx->counting = counting && (in->fn == interp_run_call || in->src->op == HLO_OP_WHILE);
+    }
     LEMNOS_TRY(profile ? run_profiled(cx, regs, in) : run_insn(cx, regs, in));
+    if (progress && counting) interp_progress_step(&progress->done);
     for (int k = 0; k < in->n_args; k++)
       if (in->dies[k]) interp_value_release(cx, &regs[in->args[k]]);
     for (int k = 0; k < in->n_release; k++) interp_value_release(cx, &regs[in->release[k]]);
   }
+  cx->counting = counting;
   return LEMNOS_SUCCESS;
 }
 
@@ -407,8 +416,8 @@ static lemnos_status hand_out_all(interp_ctx *cx, int n, interp_value *values, i
 
 // Borrows the arguments, runs every process, hands out the results.
 static lemnos_status run_processes(interp_ctx *cx, int32_t n_replicas, int32_t n_partitions,
-                                   const interp_code *const *codes, int n_args, const interp_array *args,
-                                   int n_results, interp_array *results) {
+                                   const interp_code *const *codes, int n_args, const interp_array *args, int n_results,
+                                   interp_array *results) {
   interp_value *in = calloc((size_t)n_args + 1, sizeof *in), *out = calloc((size_t)n_results + 1, sizeof *out);
   lemnos_status status;
   if (!in || !out) {
@@ -454,6 +463,8 @@ lemnos_status interp_run_parallel(const interp_program *const *programs, int32_t
   if (options->drawn) cx.drawn = *options->drawn;
   cx.n_threads = cx.pool ? thread_pool_size(cx.pool) : 1;
   if (cx.n_threads < 2) cx.pool = NULL;
+  cx.counting = options->progress != NULL;
+  if (cx.counting) interp_progress_set(&options->progress->total, interp_progress_count(programs[0]->entry));
   const interp_code **codes = heap_alloc(sizeof(void *) * (size_t)n);
   for (int d = 0; d < n; d++) codes[d] = programs[d]->entry;
   lemnos_status status = run_processes(&cx, n_replicas, n_partitions, codes, n_args, args, n_results, results);

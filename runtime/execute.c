@@ -233,12 +233,14 @@ typedef struct execution {
   int64_t max_bytes;
   const volatile int *cancel;
   host_adapter host;
+  progress_watch *watch;     // NULL: nobody watches
   lemnos_event *event;       // NULL: synchronous
   lemnos_buffer **out;       // synchronous interpreter runs of dynamic shape: types to update
 } execution;
 
 static void execution_free(execution *x) {
   lemnos_executable *e = x->executable;
+  progress_stop(x->watch);
   for (int i = 0; i < e->n_params; i++) {
     buffer_memory_release(x->args[i]);
     lemnos_event_free(x->waits[i]);
@@ -302,7 +304,8 @@ static lemnos_status run_interpreted(execution *x) {
   interp_run_options options = {.pool = e->device->context->pool, .deadline = x->deadline, .cancel = x->cancel,
                                 .max_bytes = x->max_bytes, .peak_bytes = &peak, .host = &x->host.host,
                                 .custom_calls = e->device->context->custom_calls.data,
-                                .n_custom_calls = e->device->context->custom_calls.len};
+                                .n_custom_calls = e->device->context->custom_calls.len,
+                                .progress = progress_record(x->watch)};
   for (int i = 0; i < nr; i++) {
     results[i] = x->result_types[i];
     results[i].data = x->results[i] ? x->results[i]->host : NULL;
@@ -331,7 +334,8 @@ static lemnos_status execution_run(execution *x) {
     if (x->waits[i])
       LEMNOS_TRY(lemnos_status_annotate(lemnos_event_wait(x->waits[i]), "the run that computes argument %d", i));
   if (x->executable->program) return run_interpreted(x);
-  plan_run_options options = {.cancel = x->cancel, .deadline = x->deadline, .pool = x->executable->device->context->pool,
+  plan_run_options options = {.progress = progress_record(x->watch), .cancel = x->cancel, .deadline = x->deadline,
+                              .pool = x->executable->device->context->pool,
                               .host = &x->host.host,
                               .custom_calls = x->executable->device->context->custom_calls.data,
                               .n_custom_calls = x->executable->device->context->custom_calls.len};
@@ -444,6 +448,7 @@ lemnos_status lemnos_execute(lemnos_executable *e, int32_t n_args, lemnos_buffer
   x->max_bytes = options->max_bytes;
   x->cancel = options->cancel;
   host_adapter_init(&x->host, options->host);
+  x->watch = progress_start(options);
   lemnos_status status = prepare_results(x, args, options->donate);
   if (!status && options->max_bytes && e->plan && e->plan->arena_bytes + results_bytes(x) > options->max_bytes)
     status = lemnos_status_make(LEMNOS_OUT_OF_MEMORY, "the run needs %lld bytes, the limit is %lld",

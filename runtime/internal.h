@@ -155,6 +155,7 @@ typedef struct plan_instrs {
 } plan_instrs;
 
 typedef struct plan_run_options {
+  interp_progress *progress;  // may be NULL; steps of the main list, and of the outermost loop
   const volatile int *cancel;
   double deadline;            // io_seconds(); 0: none
   thread_pool *pool;          // for host steps
@@ -183,6 +184,14 @@ void host_adapter_init(host_adapter *h, const lemnos_host *target);
 // --- custom calls of the embedder (custom_call.c) --------------------------------------------------------------------------
 
 void custom_calls_deinit(lemnos_context *c);
+
+// --- progress (progress.c) ----------------------------------------------------------------------------------------------
+
+// A thread that reports what a run is at. NULL if the options ask for none, or if no thread is to be had.
+typedef struct progress_watch progress_watch;
+progress_watch *progress_start(const lemnos_execute_options *options);
+interp_progress *progress_record(progress_watch *w);  // what the run writes; NULL for NULL
+void progress_stop(progress_watch *w);                // after it, there are no more calls; NULL allowed
 
 // --- conversions (array.c) -----------------------------------------------------------------------------------------------
 

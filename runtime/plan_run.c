@@ -14,6 +14,7 @@ typedef struct runner {
   backend_binding *bindings;  // room for the largest kernel
   int unsubmitted;
   uint64_t drawn;  // by rng, over all host steps
+  int depth;       // of nested lists
   bool profiling;
 } runner;
 
@@ -28,6 +29,10 @@ static backend_binding bind(const runner *r, plan_slice s) {
     case PLAN_RESULT: base = r->memory->results[s.index]; break;
   }
   return (backend_binding){.memory = base.memory, .offset = base.offset + s.offset, .size = s.size};
+}
+
+static void waiting(const runner *r) {
+  if (r->options->progress) interp_progress_now(r->options->progress, NULL);
 }
 
 static lemnos_status check_interrupt(const runner *r) {
@@ -66,9 +71,10 @@ static lemnos_status host_view(runner *r, plan_slice s, bool download, void **ou
 }
 
 static lemnos_status read_bytes(runner *r, plan_slice s, void *out, size_t size) {
+  waiting(r);
   LEMNOS_TRY(r->backend->wait(r->queue));
   r->unsubmitted = 0;
-  void *data, *owned;
+  void *data = NULL, *owned;
   s.size = (int64_t)size;
   LEMNOS_TRY(host_view(r, s, true, &data, &owned));
   memcpy(out, data, size);
@@ -125,18 +131,23 @@ static lemnos_status run_host(runner *r, const plan_step *s) {
 static lemnos_status run_list(runner *r, const plan_list *list);
 
 static lemnos_status run_while(runner *r, const plan_step *s) {
+  interp_progress *progress = r->depth == 1 ? r->options->progress : NULL;
+  if (progress) interp_progress_begin_loop(progress, s->loop.trip_count);
   for (int64_t trip = 0;; trip++) {
     LEMNOS_TRY(check_interrupt(r));
     if (s->loop.trip_count >= 0) {
-      if (trip == s->loop.trip_count) return LEMNOS_SUCCESS;
+      if (trip == s->loop.trip_count) break;
     } else {
       uint8_t go;
       LEMNOS_TRY(run_list(r, &s->loop.cond));
       LEMNOS_TRY(read_bytes(r, s->loop.pred, &go, 1));
-      if (!go) return LEMNOS_SUCCESS;
+      if (!go) break;
     }
     LEMNOS_TRY(run_list(r, &s->loop.body));
+    if (progress) interp_progress_step(&progress->trip);
   }
+  if (progress) interp_progress_set(&progress->trips, 0);
+  return LEMNOS_SUCCESS;
 }
 
 static lemnos_status run_conditional(runner *r, const plan_step *s) {
@@ -172,8 +183,11 @@ static lemnos_status run_step(runner *r, const plan_step *s) {
 }
 
 static lemnos_status run_list(runner *r, const plan_list *list) {
+  interp_progress *progress = r->options->progress;
+  int depth = ++r->depth;
   for (int i = 0; i < list->n; i++) {
     const plan_step *s = &list->steps[i];
+    if (progress) interp_progress_now(progress, s->instr);
     bool timed = r->profiling && s->kind != PLAN_WHILE && s->kind != PLAN_CONDITIONAL;
     double start = timed ? io_seconds() : 0;
     lemnos_status status = run_step(r, s);
@@ -183,7 +197,9 @@ static lemnos_status run_list(runner *r, const plan_list *list) {
       vec_push(NULL, r->options->step_instrs, s->instr);
     }
     if (status) return lemnos_status_annotate(status, "%s", s->instr->name.data);
+    if (progress && depth == 1) interp_progress_step(&progress->done);
   }
+  r->depth--;
   return LEMNOS_SUCCESS;
 }
 
@@ -195,7 +211,9 @@ lemnos_status plan_run(const plan *p, const lemnos_backend *b, backend_device *d
   runner r = {.plan = p, .backend = b, .device = d, .code = code, .queue = q, .memory = memory, .options = options,
               .profiling = options->step_seconds != NULL};
   r.bindings = heap_alloc(sizeof *r.bindings * (size_t)max_params);
+  if (options->progress) interp_progress_set(&options->progress->total, p->main.n);
   lemnos_status status = run_list(&r, &p->main);
+  waiting(&r);
   lemnos_status waited = b->wait(q);  // also after a failure: nothing may run on memory that is given back
   free(r.bindings);
   if (!status) return waited;

@@ -112,6 +112,7 @@ static lemnos_status run_grid(lemnos_executable *e, int n, int n_args, const lem
   interp_array *in = heap_alloc(sizeof *in * (size_t)(n_args + n_results + 1)), *out = in + n_args;
   const interp_program **programs = heap_alloc(sizeof(void *) * (size_t)n);
   host_adapter host;
+  progress_watch *watch = progress_start(options);
   int64_t peak = 0;
   host_adapter_init(&host, options->host);
   for (int p = 0; p < n; p++) programs[p] = e->program;
@@ -121,12 +122,14 @@ static lemnos_status run_grid(lemnos_executable *e, int n, int n_args, const lem
                           .peak_bytes = &peak,
                           .host = &host.host,
                           .custom_calls = e->device->context->custom_calls.data,
-                          .n_custom_calls = e->device->context->custom_calls.len};
+                          .n_custom_calls = e->device->context->custom_calls.len,
+                          .progress = progress_record(watch)};
   if (options->timeout_seconds > 0) o.deadline = io_seconds() + options->timeout_seconds;
   lemnos_status status = check_args(e, n_args, args, in);
   if (!status)
     status =
         interp_run_parallel(programs, e->module->n_replicas, e->module->n_partitions, &o, n_args, in, n_results, out);
+  progress_stop(watch);
   if (!status) status = take_results(n_results, out, results);
   for (int k = 0; k < n_results; k++) heap_aligned_free(out[k].data);
   free(programs);

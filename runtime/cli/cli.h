@@ -4,7 +4,7 @@
 //   main ── options (arguments) ── cmd_*  ── session (context, module, device, executable, buffers)
 //                                    ├── inputs ── npz, npy, safetensors, recipes (json)
 //                                    ├── compare (--expect), print
-//                                    └── interrupt (Ctrl-C)
+//                                    └── interrupt (Ctrl-C), progress (the line on a terminal)
 //
 // Arrays on the host are interp_array with `data` from heap_try_alloc_aligned. A command function returns the exit
 // code; nothing below it calls exit. No global state: what a signal changes lives in main's frame.
@@ -47,6 +47,24 @@ typedef struct cli_interrupt {
 // Takes SIGINT and SIGTERM (unless they are ignored) to a thread of their own. Call before other threads are made.
 void cli_interrupt_start(cli_interrupt *x);
 void cli_interrupt_phase(cli_interrupt *x, cli_phase phase);
+
+// --- progress (progress.c)
+// -----------------------------------------------------------------------------------------------------------------
+
+// One line on a terminal's standard error, rewritten in place by a thread, from a second after the start until the
+// command is done. Where standard error is no terminal nothing is shown and no thread is made.
+typedef struct cli_progress cli_progress;
+cli_progress *cli_progress_start(bool quiet);  // NULL if there is no line; all functions take NULL
+void cli_progress_stop(cli_progress *p);       // erases the line
+// Erases the line until the next tick; call before standard output or error is written.
+void cli_progress_hide(cli_progress *p);
+// What goes on: "compiling". Replaces all that was said before. done of total with total > 0 is shown and, with
+// `estimate`, gives the time that is left; item, which may be NULL, is what is being done, and stays the caller's.
+void cli_progress_phase(cli_progress *p, const char *phase);
+void cli_progress_count(cli_progress *p, const char *unit, int64_t done, int64_t total, bool estimate,
+                        const char *item);
+// For lemnos_execute_options.progress, `user` being the cli_progress.
+void cli_progress_run(void *user, const lemnos_progress *run);
 
 // --- arguments (options.c)
 // -------------------------------------------------------------------------------------------------
@@ -211,11 +229,12 @@ void print_index(strbuf *out, const interp_array *a, int64_t i);  // [1, 2]
 // -------------------------------------------------------------------------------------------------
 
 typedef struct cli_feeds cli_feeds;
-// infeed: an .npz, or NULL; outfeed: whether what the program gives is kept. per_process: by process, NAME@P. Prints go to
-// stderr.
+// infeed: an .npz, or NULL; outfeed: whether what the program gives is kept. per_process: by process, NAME@P. Prints go
+// to stderr.
 LEMNOS_NODISCARD lemnos_status feeds_open(const char *infeed, bool outfeed, bool per_process, const lemnos_module *m,
                                           cli_feeds **out);
 const lemnos_host *feeds_host(cli_feeds *f);
+void feeds_hide(cli_feeds *f, cli_progress *p);  // the line that makes way for what the program prints
 LEMNOS_NODISCARD lemnos_status feeds_write(const cli_feeds *f, const char *path);
 void feeds_close(cli_feeds *f);
 
@@ -264,6 +283,7 @@ typedef struct cli_session {
   lemnos_buffer **buffers;  // arguments on the device; NULL for tokens
   double import_seconds;
   const lemnos_host *host;  // of runs; NULL: none
+  cli_progress *progress;   // of the command; NULL: none
 } cli_session;
 
 LEMNOS_NODISCARD lemnos_status session_context(const cli_program *p, lemnos_context **out);
@@ -283,6 +303,13 @@ LEMNOS_NODISCARD lemnos_status session_run(cli_session *s, const cli_program *p,
 LEMNOS_NODISCARD lemnos_status session_read(cli_session *s, lemnos_buffer **results, interp_array **out);
 void session_free_results(cli_session *s, lemnos_buffer **results);  // the buffers; NULLs too
 void session_close(cli_session *s);
+
+// The frame of commands that take one program: parses options and the one module (exit codes as of cli_parse), ...
+int cli_parse_program(const char *command, int argc, char **argv, const cli_option *options, cli_program *p);
+// ... and calls fn with an empty session, which is closed afterwards; gives the exit code.
+typedef lemnos_status (*cli_session_fn)(void *options, cli_session *s, cli_interrupt *interrupt);
+int cli_with_session(const char *command, bool quiet, cli_session_fn fn, void *options, cli_interrupt *interrupt);
+void cli_session_quiet(cli_session *s);  // ends the progress line: results are written now
 
 // Work a program does, from its instructions; loops of unknown count once.
 typedef struct cli_cost {

@@ -8,10 +8,12 @@
 
 #include "runtime/cli/cli.h"
 
+#define LONG_RUN 0.1  // seconds
+
 typedef struct bench_options {
   cli_program program;
   int64_t runs;
-  bool json, profile;
+  bool json, profile, quiet;
 } bench_options;
 
 typedef struct bench_result {
@@ -45,12 +47,23 @@ static lemnos_status measure(cli_session *s, const bench_options *o, cli_interru
   int most = o->runs > 0 ? (int)o->runs : MOST;
   double *times = heap_alloc(sizeof *times * 2 * (size_t)most), *cpu = times + most, total = 0;
   lemnos_buffer **results = heap_alloc(sizeof *results * (size_t)(s->n_results + 1));
+  // The thread that watches a run for the progress line takes some 50 us to make: only runs that are long have one.
+  cli_progress *progress = s->progress;
+  cli_progress_phase(progress, "first run");
   lemnos_status status = one_run(s, &o->program, interrupt, results, &out->first, &out->cpu);
+  if (out->first < LONG_RUN) s->progress = NULL;
   int n = 0;
+  cli_progress_phase(progress, "timed runs");
+  double said = 0;
   while (!status && n < most && (o->runs > 0 || n < LEAST || total < 1)) {
+    if (progress && io_seconds() - said > 0.05) {
+      cli_progress_count(progress, "runs", n, o->runs > 0 || n >= LEAST ? most : LEAST, o->runs > 0, NULL);
+      said = io_seconds();
+    }
     status = one_run(s, &o->program, interrupt, results, &times[n], &cpu[n]);
     if (!status) total += times[n++];
   }
+  s->progress = progress;
   if (!status) {
     out->runs = n;
     out->median = sorted_median(times, n);
@@ -99,7 +112,8 @@ static void print_text(strbuf *b, const cli_session *s, const bench_result *r, c
                 st->n_host_steps);
 }
 
-static lemnos_status bench(const bench_options *o, cli_session *s, cli_interrupt *interrupt) {
+static lemnos_status bench(void *options, cli_session *s, cli_interrupt *interrupt) {
+  const bench_options *o = options;
   LEMNOS_TRY(session_open(&o->program, s));
   bench_result r = {0};
   cli_interrupt_phase(interrupt, CLI_PHASE_RUN);
@@ -117,13 +131,16 @@ static lemnos_status bench(const bench_options *o, cli_session *s, cli_interrupt
     print_text(&text, s, &r, &c, &st);
   if (o->profile) {
     char *profile = NULL;
+    cli_progress_phase(s->progress, "measuring kernels");
     status = lemnos_profile(s->executable, s->n_args, s->buffers, &profile);
+    cli_session_quiet(s);
     if (!status && o->json)
       fputs(profile, stderr);
     else if (!status)
       strbuf_append_cstr(&text, profile);
     free(profile);
   }
+  cli_session_quiet(s);
   if (!status) status = cli_put(strbuf_view(&text));
   strbuf_deinit(&text);
   return status;
@@ -138,22 +155,12 @@ int cmd_bench(int argc, char **argv, cli_interrupt *interrupt) {
        "one JSON object: compile_ms, median_ms, min_ms, peak_bytes, temp_bytes, ..."},
       {"--profile", CLI_FLAG, &o.profile, NULL,
        "time of each kernel or operation, too (to standard error with --json)"},
+      {"--quiet", CLI_FLAG, &o.quiet, NULL, "no progress line on a terminal"},
       {0}};
-  cli_strings files = {0};
-  int code = cli_parse("bench", argc, argv, options, &files);
-  if (code == CLI_GO_ON && files.len != 1)
-    code = cli_usage_error("bench", files.len ? "one module, please" : "no module is given");
+  int code = cli_parse_program("bench", argc, argv, options, &o.program);
   if (code == CLI_GO_ON && (o.runs < 0 || o.runs > 10000000))
     code = cli_usage_error("bench", "--runs=%lld is not a number of runs", (long long)o.runs);
-  if (code == CLI_GO_ON) {
-    o.program.module = files.data[0];
-    cli_interrupt_start(interrupt);
-    cli_session s = {0};
-    lemnos_status status = bench(&o, &s, interrupt);
-    session_close(&s);
-    code = status ? cli_fail("bench", status, interrupt) : CLI_OK;
-  }
-  vec_deinit(&files);
+  if (code == CLI_GO_ON) code = cli_with_session("bench", o.quiet, bench, &o, interrupt);
   vec_deinit(&o.program.in.input);
   return code;
 }

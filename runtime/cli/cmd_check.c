@@ -21,7 +21,7 @@ typedef struct check_options {
   const char *device;
   int64_t jobs;
   double timeout;
-  bool verbose, quiet, any_arguments, isolate;
+  bool verbose, quiet, silent, any_arguments, isolate;
 } check_options;
 
 typedef struct file_result {
@@ -40,8 +40,10 @@ typedef struct check_state {
   cli_interrupt *interrupt;
   atomic_int next;
   pthread_mutex_t lock;
-  int printed;
+  int printed, n_done;
   bool broken_pipe;
+  cli_progress *progress;
+  bool one_at_a_time;  // then the progress line also says what the run is at
 } check_state;
 
 // --- one function
@@ -90,8 +92,13 @@ static lemnos_status make_up(const hlo_shape *s, interp_array *a) {
 }
 
 static lemnos_status run_module(check_state *s, lemnos_module *m) {
-  cli_program program = {.timeout = s->options->timeout, .verify_each = s->program->verify_each, .keep_constants = true};
-  cli_session x = {.context = s->context, .device = s->device, .module = m, .n_args = module_param_leaves(m->hlo)};
+  cli_program program = {
+      .timeout = s->options->timeout, .verify_each = s->program->verify_each, .keep_constants = true};
+  cli_session x = {.context = s->context,
+                   .device = s->device,
+                   .module = m,
+                   .n_args = module_param_leaves(m->hlo),
+                   .progress = s->one_at_a_time ? s->progress : NULL};
   if (x.n_args && !s->options->any_arguments)
     return lemnos_status_make(LEMNOS_UNIMPLEMENTED,
                               "it takes %d argument%s: not a self-checking function (--any-arguments makes values up)",
@@ -230,15 +237,24 @@ static void check_file(check_state *s, int index) {
 // --- all files
 // -------------------------------------------------------------------------------------------------------------------
 
+// The file that has been waited for longest is named.
+static void say_progress(const check_state *s) {
+  const char *file = s->printed < s->files->len ? s->files->data[s->printed] : NULL;
+  cli_progress_count(s->progress, "files", s->n_done, s->files->len, false, file);
+}
+
 // Prints what is complete, in order. Lock held if there are threads.
 static void file_is_done(check_state *s, int index) {
   s->results[index].done = true;
+  s->n_done++;
+  if (s->results[s->printed].done) cli_progress_hide(s->progress);
   for (; s->printed < s->files->len && s->results[s->printed].done; s->printed++) {
     lemnos_status status = cli_put(strbuf_view(&s->results[s->printed].text));
     s->broken_pipe |= status != NULL;
     lemnos_status_free(status);
     strbuf_deinit(&s->results[s->printed].text);
   }
+  say_progress(s);
 }
 
 static void *worker(void *p) {
@@ -435,19 +451,27 @@ static int check(const check_options *o, const cli_program *program, const cli_s
   check_state s = {.options = o, .program = program, .files = files, .interrupt = interrupt};
   s.results = heap_alloc(sizeof *s.results * (size_t)files->len);
   lemnos_status status;
+  s.one_at_a_time = jobs == 1 && !o->isolate;
   if (o->isolate) {
+    s.progress = cli_progress_start(o->silent);
+    cli_progress_phase(s.progress, "checking");
+    say_progress(&s);
     status = run_processes(&s, &p, jobs);
   } else {
-    cli_interrupt_start(interrupt);  // before the device's threads
+    cli_interrupt_start(interrupt);  // before other threads
+    s.progress = cli_progress_start(o->silent);
     status = open_device(&s, &p);
     if (!status) {
       pthread_mutex_init(&s.lock, NULL);
       cli_interrupt_phase(interrupt, CLI_PHASE_RUN);
+      cli_progress_phase(s.progress, "checking");
+      say_progress(&s);
       run_workers(&s, jobs);
       cli_interrupt_phase(interrupt, CLI_PHASE_IDLE);
       pthread_mutex_destroy(&s.lock);
     }
   }
+  cli_progress_stop(s.progress);
   int code = status ? cli_fail("check", status, interrupt) : summarize(&s);
   free(s.results);
   lemnos_device_free(s.device);
@@ -468,12 +492,14 @@ int cmd_check(int argc, char **argv, cli_interrupt *interrupt) {
       {"--verify-each", CLI_FLAG, &program.verify_each, NULL, "verify the module after every pass"},
       {"-v", CLI_FLAG, &o.verbose, NULL, "a line for each function that passes, too"},
       {"-q", CLI_FLAG, &o.quiet, NULL, "no lines for skipped functions"},
+      {"--quiet", CLI_FLAG, &o.silent, NULL, "as -q, and no progress line on a terminal"},
       {0}};
   cli_strings files = {0};
   int code = cli_parse("check", argc, argv, options, &files);
   if (code == CLI_GO_ON && !files.len) code = cli_usage_error("check", "no file is given");
   if (code == CLI_GO_ON) {
     o.device = program.device;
+    o.quiet |= o.silent;
     code = check(&o, &program, &files, interrupt);
   }
   vec_deinit(&files);

@@ -76,6 +76,7 @@ static lemnos_status finish(const run_options *o, const cli_feeds *feeds, int n,
 }
 
 static lemnos_status explain(const cli_session *s) {
+  cli_progress_hide(s->progress);
   strbuf head = {0};
   strbuf_printf(&head, "device %s: %s\n", lemnos_device_id(s->device), lemnos_device_name(s->device));
   lemnos_status status = cli_put(strbuf_view(&head));
@@ -91,13 +92,16 @@ static lemnos_status run_processes(run_options *o, cli_session *s, cli_feeds **f
   LEMNOS_TRY(session_open_processes(&o->program, s, &n));
   LEMNOS_TRY(feeds_open(o->infeed, o->outfeed != NULL, true, s->module, feeds));
   s->host = feeds_host(*feeds);
+  feeds_hide(*feeds, s->progress);
   if (o->explain) LEMNOS_TRY(explain(s));
   interp_array *results = NULL;
+  cli_progress_phase(s->progress, "running");
   cli_interrupt_phase(interrupt, CLI_PHASE_RUN);
   lemnos_status status = session_run_processes(s, &o->program, n, interrupt, &results);
   if (!status && interrupt->cancelled) status = lemnos_status_make(LEMNOS_CANCELLED, "interrupted");
   cli_interrupt_phase(interrupt, CLI_PHASE_IDLE);
   o->expect.n_results = s->n_results;
+  cli_session_quiet(s);
   if (!status) status = finish(o, *feeds, n * s->n_results, results, interrupt);
   arrays_free(results ? n * s->n_results : 0, results);
   return status;
@@ -107,24 +111,38 @@ static lemnos_status run(const run_options *o, cli_session *s, cli_feeds **feeds
   LEMNOS_TRY(session_open(&o->program, s));
   LEMNOS_TRY(feeds_open(o->infeed, o->outfeed != NULL, false, s->module, feeds));
   s->host = feeds_host(*feeds);
+  feeds_hide(*feeds, s->progress);
   if (o->explain) LEMNOS_TRY(explain(s));
   if (o->profile) {
     char *text;
+    cli_progress_phase(s->progress, "measuring");
     LEMNOS_TRY(lemnos_profile(s->executable, s->n_args, s->buffers, &text));
+    cli_progress_hide(s->progress);
     LEMNOS_TRY(put_and_free(text));
   }
   if (interrupt->cancelled) return lemnos_status_make(LEMNOS_CANCELLED, "interrupted");
   lemnos_buffer **buffers = heap_alloc(sizeof *buffers * (size_t)(s->n_results + 1));
+  cli_progress_phase(s->progress, "running");
   cli_interrupt_phase(interrupt, CLI_PHASE_RUN);
   lemnos_status status = session_run(s, &o->program, true, interrupt, buffers);
   interp_array *results = NULL;
   if (!status && interrupt->cancelled) status = lemnos_status_make(LEMNOS_CANCELLED, "interrupted");
+  cli_progress_phase(s->progress, "copying the results");
   if (!status) status = session_read(s, buffers, &results);
   cli_interrupt_phase(interrupt, CLI_PHASE_IDLE);
   session_free_results(s, buffers);
   free(buffers);
+  cli_session_quiet(s);
   if (!status) status = finish(o, *feeds, s->n_results, results, interrupt);
   arrays_free(results ? s->n_results : 0, results);
+  return status;
+}
+
+static lemnos_status run_any(void *options, cli_session *s, cli_interrupt *interrupt) {
+  run_options *o = options;
+  cli_feeds *feeds = NULL;
+  lemnos_status status = o->per_process ? run_processes(o, s, &feeds, interrupt) : run(o, s, &feeds, interrupt);
+  feeds_close(feeds);
   return status;
 }
 
@@ -144,34 +162,22 @@ int cmd_run(int argc, char **argv, cli_interrupt *interrupt) {
        "tolerances by output (default: meta.json beside the expected file; empty: none)"},
       {"--per-process", CLI_FLAG, &o.per_process, NULL,
        "of a module for several processes (replicas x partitions, numbered by replica, then partition): argN@P is the "
-       "argument of process P alone, argN of all that have none; results are those of every process, outN@P. Without it "
+       "argument of process P alone, argN of all that have none; results are those of every process, outN@P. Without "
+       "it "
        "all processes get the same arguments and the results are process 0's"},
       {"--infeed", CLI_STRING, &o.infeed, "FILE",
-       "an .npz with what infeed takes: infeed0, infeed1, ... in this order; what host recv on channel C takes: recvC.0, "
+       "an .npz with what infeed takes: infeed0, infeed1, ... in this order; what host recv on channel C takes: "
+       "recvC.0, "
        "recvC.1, ...; with --per-process NAME@P is for process P alone"},
       {"--outfeed", CLI_STRING, &o.outfeed, "FILE",
        "write what outfeed and host sends give to an .npz: outfeed0, ...; sendC.0, ...; with --per-process NAME@P"},
       {"--full", CLI_FLAG, &o.full, NULL, "print long arrays whole"},
-      {"--quiet", CLI_FLAG, &o.quiet, NULL, "print no results and no comparison"},
+      {"--quiet", CLI_FLAG, &o.quiet, NULL, "print no results, no comparison and, on a terminal, no progress line"},
       {"--explain", CLI_FLAG, &o.explain, NULL, "print step by step what runs where and why"},
       {"--profile", CLI_FLAG, &o.profile, NULL, "print the time of each kernel or operation"},
       {0}};
-  cli_strings files = {0};
-  int code = cli_parse("run", argc, argv, options, &files);
-  if (code == CLI_GO_ON && files.len != 1)
-    code = cli_usage_error("run", files.len ? "one module, please" : "no module is given");
-  if (code == CLI_GO_ON) {
-    o.program.module = files.data[0];
-    cli_interrupt_start(interrupt);
-    cli_session s = {0};
-    cli_feeds *feeds = NULL;
-    lemnos_status status =
-        o.per_process ? run_processes(&o, &s, &feeds, interrupt) : run(&o, &s, &feeds, interrupt);
-    session_close(&s);
-    feeds_close(feeds);
-    code = status ? cli_fail("run", status, interrupt) : CLI_OK;
-  }
-  vec_deinit(&files);
+  int code = cli_parse_program("run", argc, argv, options, &o.program);
+  if (code == CLI_GO_ON) code = cli_with_session("run", o.quiet, run_any, &o, interrupt);
   vec_deinit(&o.program.in.input);
   return code;
 }

@@ -22,6 +22,7 @@ struct cli_feeds {
   arena *arena;
   npz in;
   bool has_in, per_process;
+  cli_progress *progress;
   int32_t n_partitions;
   VEC(feed_counter) counters;
   VEC(strv) names;  // of what was given
@@ -111,7 +112,7 @@ static const char *on_recv(void *user, const lemnos_transfer *t) {
   return take(user, "recv", t);
 }
 static void on_print(void *user, const char *text, size_t size) {
-  (void)user;
+  cli_progress_hide(((cli_feeds *)user)->progress);
   fwrite(text, 1, size, stderr);
 }
 
@@ -140,6 +141,10 @@ lemnos_status feeds_open(const char *infeed, bool outfeed, bool per_process, con
   if (received) f->host.recv = on_recv;
   if (received || (outfeed && !takes_from_host(m->hlo))) f->host.send = on_send;
   return LEMNOS_SUCCESS;
+}
+
+void feeds_hide(cli_feeds *f, cli_progress *p) {
+  f->progress = p;
 }
 
 const lemnos_host *feeds_host(cli_feeds *f) {

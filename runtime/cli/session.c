@@ -29,7 +29,9 @@ lemnos_status session_load_module(lemnos_context *c, const char *path, const cha
 lemnos_status session_compile(cli_session *s, const cli_program *p) {
   lemnos_array *types = heap_alloc(sizeof *types * (size_t)(s->n_args + 1));
   for (int i = 0; i < s->n_args; i++) array_from_interp(&s->args[i], &types[i]);
-  lemnos_compile_options o = {.args = types, .opt_bisect_limit = p->opt_bisect_limit, .verify_each = p->verify_each,
+  lemnos_compile_options o = {.args = types,
+                              .opt_bisect_limit = p->opt_bisect_limit,
+                              .verify_each = p->verify_each,
                               .keep_constants = p->keep_constants};
   lemnos_status status = lemnos_compile(s->module, s->device, &o, &s->executable);
   free(types);
@@ -53,6 +55,7 @@ static lemnos_status open_module(const cli_program *p, cli_session *s, cli_input
   if (!in->safetensors) in->safetensors = getenv("LEMNOS_SAFETENSORS");
   LEMNOS_TRY(session_context(p, &s->context));
   double start = io_seconds();
+  cli_progress_phase(s->progress, "reading the program");
   LEMNOS_TRY(session_load_module(s->context, p->module, p->entry, &s->module));
   s->import_seconds = io_seconds() - start;
   return LEMNOS_SUCCESS;
@@ -79,6 +82,7 @@ lemnos_status session_open_processes(const cli_program *p, cli_session *s, int *
     s->n_args += n_args;
     free(args);
   }
+  cli_progress_phase(s->progress, "compiling");
   LEMNOS_TRY(lemnos_device_open(s->context, p->device, &s->device));
   int all = s->n_args;
   s->n_args = n_args;
@@ -92,7 +96,9 @@ lemnos_status session_run_processes(cli_session *s, const cli_program *p, int n,
   int n_results = n * s->n_results;
   lemnos_execute_options o = {
       .timeout_seconds = p->timeout, .max_bytes = p->max_memory, .cancel = &interrupt->cancelled, .host = s->host};
-  lemnos_array *arrays = heap_alloc(sizeof *arrays * (size_t)(s->n_args + n_results + 1)), *results = arrays + s->n_args;
+  if (s->progress) o.progress = cli_progress_run, o.progress_user = s->progress;
+  lemnos_array *arrays = heap_alloc(sizeof *arrays * (size_t)(s->n_args + n_results + 1)),
+               *results = arrays + s->n_args;
   for (int k = 0; k < s->n_args; k++) array_from_interp(&s->args[k], &arrays[k]);
   lemnos_status status = lemnos_execute_processes(s->executable, s->n_args, arrays, n_results, results, &o);
   interp_array *taken = heap_alloc(sizeof *taken * (size_t)(n_results + 1));
@@ -114,17 +120,23 @@ lemnos_status session_run_processes(cli_session *s, const cli_program *p, int n,
 lemnos_status session_open(const cli_program *p, cli_session *s) {
   cli_inputs in;
   LEMNOS_TRY(open_module(p, s, &in));
+  cli_progress_phase(s->progress, "reading the arguments");
   LEMNOS_TRY(inputs_load(&in, s->module, &s->n_args, &s->args));
+  cli_progress_phase(s->progress, "compiling");
   LEMNOS_TRY(lemnos_device_open(s->context, p->device, &s->device));
   LEMNOS_TRY(session_compile(s, p));
+  cli_progress_phase(s->progress, "copying the arguments");
   return session_upload(s);
 }
 
 lemnos_status session_run(cli_session *s, const cli_program *p, bool donate, cli_interrupt *interrupt,
                           lemnos_buffer **results) {
-  lemnos_execute_options o = {
-      .donate = donate, .timeout_seconds = p->timeout, .max_bytes = p->max_memory, .cancel = &interrupt->cancelled,
-      .host = s->host};
+  lemnos_execute_options o = {.donate = donate,
+                              .timeout_seconds = p->timeout,
+                              .max_bytes = p->max_memory,
+                              .cancel = &interrupt->cancelled,
+                              .host = s->host};
+  if (s->progress) o.progress = cli_progress_run, o.progress_user = s->progress;
   return lemnos_execute(s->executable, s->n_args, s->buffers, s->n_results, results, &o);
 }
 
@@ -162,4 +174,34 @@ void session_close(cli_session *s) {
   lemnos_module_free(s->module);
   lemnos_context_free(s->context);
   *s = (cli_session){0};
+}
+
+// --- commands that take one program
+// ---------------------------------------------------------------------------------------
+
+int cli_parse_program(const char *command, int argc, char **argv, const cli_option *options, cli_program *p) {
+  cli_strings files = {0};
+  int code = cli_parse(command, argc, argv, options, &files);
+  if (code == CLI_GO_ON && files.len == 1)
+    p->module = files.data[0];
+  else if (code == CLI_GO_ON && files.len)
+    code = cli_usage_error(command, "one module, please: found %s and %s", files.data[0], files.data[1]);
+  else if (code == CLI_GO_ON)
+    code = cli_usage_error(command, "no module is given");
+  vec_deinit(&files);
+  return code;
+}
+
+void cli_session_quiet(cli_session *s) {
+  cli_progress_stop(s->progress);
+  s->progress = NULL;
+}
+
+int cli_with_session(const char *command, bool quiet, cli_session_fn fn, void *options, cli_interrupt *interrupt) {
+  cli_interrupt_start(interrupt);
+  cli_session s = {.progress = cli_progress_start(quiet)};
+  lemnos_status status = fn(options, &s, interrupt);
+  cli_session_quiet(&s);
+  session_close(&s);
+  return status ? cli_fail(command, status, interrupt) : CLI_OK;
 }

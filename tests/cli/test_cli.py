@@ -5,6 +5,7 @@
 Usage: test_cli.py LEMNOS EXAMPLE SOURCE_ROOT [unittest arguments]. Needs the standard library only. Devices that the
 machine lacks are left out. Expected values are worked out by hand.
 """
+import fcntl
 import io
 import json
 import os
@@ -15,6 +16,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import unittest
 import zipfile
@@ -406,6 +408,67 @@ class Limits(Case):
             self.assertEqual(p.returncode, 130, err)
             self.assertIn("interrupted", err)
             self.assertEqual(sorted(os.listdir(self.dir)), ["loop.mlir"])
+
+
+class Progress(Case):
+    """The progress line: programs that would run for hours, ended by --timeout, on terminals of 200 columns."""
+
+    CONSTANT_LOOP = LONG_LOOP.replace("@main(%n: tensor<i64>)", "@main()").replace("  %zero", "  %n = stablehlo.constant dense<1000000000000> : tensor<i64>\n  %zero", 1)
+    SECONDS = "4" if SANITIZED else "2"
+
+    def start(self, *args, tty=True, **env):
+        """Starts the tool; on a terminal, or with its standard error in a pipe."""
+        master, slave = os.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("<4H", 24, 200, 0, 0))
+        e = {k: v for k, v in self.env.items() if k != "NO_COLOR"}
+        e.update({"TERM": "xterm"}, **env)
+        p = subprocess.Popen([LEMNOS, *args], stdout=slave, stderr=slave if tty else subprocess.PIPE, stdin=subprocess.DEVNULL, env=e, cwd=self.dir)
+        os.close(slave)
+        return p, master
+
+    def finish(self, process):
+        """What came on the terminal, and the exit code."""
+        p, master = process
+        out = b""
+        try:
+            while data := os.read(master, 65536):
+                out += data
+        except OSError:  # the last of its users is gone
+            pass
+        os.close(master)
+        if p.stderr:
+            self.assertNotIn(b"\r", p.stderr.read())
+            p.stderr.close()
+        return out.decode(), p.wait(60)
+
+    def test_line(self):
+        m, check = self.file("loop.mlir", LONG_LOOP), self.file("check.mlir", self.CONSTANT_LOOP)
+        add = self.file("add.mlir", ADD)
+        run = ["run", m, "--input=i64=1000000000000", "--timeout=" + self.SECONDS, "--device=interp"]
+        started = {name: self.start(*args, **kw) for name, args, kw in (
+            ("run", run, {}), ("plain", run, {"NO_COLOR": "1"}), ("dumb", run, {"TERM": "dumb"}), ("quiet", [*run, "--quiet"], {}), ("pipe", run, {"tty": False}),
+            ("bench", ["bench", *run[1:]], {}), ("check", ["check", check, "--timeout=" + self.SECONDS, "--device=interp"], {}),
+            ("files", ["check", check, add, check, "--jobs=2", "--timeout=" + self.SECONDS, "--device=interp"], {}),
+            ("isolate", ["check", check, "--isolate", "--timeout=" + self.SECONDS, "--device=interp"], {}))}
+        ended = {name: self.finish(p) for name, p in started.items()}
+        left = r"about \d+\.\d h left, 1/2 instructions, [\d,]+/1,000,000,000,000 iterations, now (add|compare|constant|while)\x1b\[K"
+        self.assertRegex(ended["run"][0], r"\r\x1b\[1mrunning\x1b\[0m [1-4]\.\d s, " + left)
+        self.assertRegex(ended["plain"][0], r"\rrunning \d\.\d s, " + left)
+        self.assertRegex(ended["bench"][0], r"first run\x1b\[0m \d\.\d s, " + left)
+        self.assertRegex(ended["check"][0], r"checking\x1b\[0m \d\.\d s, 0/1 files, \S+check.mlir, 1/2 instructions, [\d,]+/1,000,000,000,000 iterations, now ")
+        self.assertRegex(ended["files"][0], r"checking\x1b\[0m \d\.\d s, 1/3 files, \S+check.mlir\x1b\[K")
+        self.assertRegex(ended["isolate"][0], r"checking\x1b\[0m \d\.\d s, 0/1 files, \S+check.mlir\x1b\[K")
+        for name in ("run", "plain", "bench", "check", "files", "isolate"):  # in place, and gone before anything else is written
+            self.assertRegex(ended[name][0], r"^(\r[^\r\n]*\x1b\[K)*\r\x1b\[K(lemnos|FAIL)[^\x1b]*$")
+            self.assertEqual(ended[name][1], 1 if name in ("check", "files", "isolate") else 124)
+        for name in ("dumb", "quiet"):
+            self.assertRegex(ended[name][0], r"^lemnos run: stopped: [^\r\x1b]*\r\n$")
+        self.assertEqual(ended["pipe"], ("", 124))
+
+    def test_short(self):
+        out, code = self.finish(self.start("run", self.file("add.mlir", ADD), "--inputs=ones", "--device=interp"))
+        self.assertEqual(code, 0)
+        self.assertTrue(out.startswith("out0: tensor<2x3xf32>"), out)
 
 
 class Expect(Case):

@@ -171,6 +171,16 @@ typedef struct lemnos_host {
 } lemnos_host;
 
 typedef struct lemnos_event lemnos_event;
+/* What a run is at. Counts are for people: read while the run goes on, they may be a little apart. On devices that
+ * work through a queue, steps count when they are handed to the device. */
+typedef struct lemnos_progress {
+  double seconds;              /* since the run began */
+  const char *op;              /* HLO name of the operation that runs ("dot"); NULL: none, the host waits for the device. Static */
+  int64_t done, total;         /* instructions or steps of the whole program; a loop counts as one; total 0: not known yet */
+  int64_t loop_done;           /* iterations of the outermost loop that runs; */
+  int64_t loop_total;          /* in all, -1: not known, 0: no loop runs */
+  double loop_seconds;         /* since that loop began */
+} lemnos_progress;
 typedef struct lemnos_execute_options {
   bool donate;                 /* arguments the program marks as donated may be overwritten: the caller must not use them afterwards */
   double timeout_seconds;      /* 0: none. Beyond: CANCELLED */
@@ -178,6 +188,12 @@ typedef struct lemnos_execute_options {
   const volatile int *cancel;  /* nonzero: CANCELLED as soon as possible */
   const lemnos_host *host;     /* NULL: none; stays the caller's, valid until the run has ended */
   lemnos_event **event;        /* NULL: lemnos_execute returns when all is done. Else it may return early, *event tells when; free it */
+  /* NULL, or called every progress_seconds (0: every tenth of a second) while the run goes on, first when that time has passed. It is called on
+   * a thread of its own, one call at a time, never again once lemnos_execute has returned or the event is ready; the run
+   * does not wait for it, but ends no sooner than a call that has begun. It may set *cancel; it must not call Lemnos. `p` is valid during the call. */
+  void (*progress)(void *user, const lemnos_progress *p);
+  void *progress_user;
+  double progress_seconds;
 } lemnos_execute_options;
 /* args: lemnos_module_n_args buffers of the device; results: lemnos_module_n_results new buffers. options may be NULL. */
 LEMNOS_API lemnos_status lemnos_execute(lemnos_executable *e, int32_t n_args, lemnos_buffer *const *args,
