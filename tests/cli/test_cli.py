@@ -459,7 +459,7 @@ class Progress(Case):
         self.assertRegex(ended["files"][0], r"checking\x1b\[0m \d\.\d s, 1/3 files, \S+check.mlir\x1b\[K")
         self.assertRegex(ended["isolate"][0], r"checking\x1b\[0m \d\.\d s, 0/1 files, \S+check.mlir\x1b\[K")
         for name in ("run", "plain", "bench", "check", "files", "isolate"):  # in place, and gone before anything else is written
-            self.assertRegex(ended[name][0], r"^(\r[^\r\n]*\x1b\[K)*\r\x1b\[K(lemnos|FAIL)[^\x1b]*$")
+            self.assertRegex(ended[name][0], r"^((\r[^\r\n]*\x1b\[K)+(?<=\r\x1b\[K)(?=lemnos|FAIL|SKIP|0 passed)([^\r\x1b]*\r\n)+)+$")
             self.assertEqual(ended[name][1], 1 if name in ("check", "files", "isolate") else 124)
         for name in ("dumb", "quiet"):
             self.assertRegex(ended[name][0], r"^lemnos run: stopped: [^\r\x1b]*\r\n$")
