@@ -205,10 +205,33 @@ static fact *refine_size(frame *f, const hlo_instr *old, fact *const *in) {
   return new_fact(f->r, old->shape, NULL, l);
 }
 
+// real_dynamic_slice(x, start, start + size, 1) with a known size: a dynamic_slice, whose result is static. NULL: it is not.
+static fact *refine_slice_at(frame *f, const hlo_instr *old, fact *const *in) {
+  refiner *r = f->r;
+  const hlo_instr *start = old->operands[1], *limit = old->operands[2];
+  int n = 0, n_stride = 0;
+  if (limit->op != HLO_OP_ADD || (limit->operands[0] != start && limit->operands[1] != start)) return NULL;
+  const int64_t *size = ints(r, fact_of(f, limit->operands[limit->operands[0] == start]), &n);
+  const int64_t *stride = ints(r, in[3], &n_stride);
+  if (!size || !stride || n != old->shape->rank || n != n_stride || n > 32) return NULL;
+  for (int d = 0; d < n; d++)
+    if (stride[d] != 1 || size[d] < 0) return NULL;
+  hlo_instr *operands[33] = {materialise(f, in[0], old->loc)}, *all = materialise(f, in[1], old->loc);
+  hlo_builder b = builder(f, old->loc);
+  for (int64_t d = 0; d < n; d++) {
+    hlo_instr *one = hlo_build_slice(&b, all, &d, (int64_t[]){d + 1}, NULL);
+    operands[d + 1] = hlo_build_reshape(&b, one, 0, NULL);
+  }
+  hlo_attrs_dynamic_slice *a = hlo_attrs_create(r->arena, HLO_ATTR_LIST_dynamic_slice);
+  a->slice_sizes = (hlo_i64s){size, n};
+  return emit(f, old, HLO_OP_DYNAMIC_SLICE, NULL, n + 1, operands, 0, NULL, a);
+}
+
 static fact *refine_slice(frame *f, const hlo_instr *old, fact *const *in) {
   int n[3] = {0};
   const int64_t *start = ints(f->r, in[1], &n[0]), *limit = ints(f->r, in[2], &n[1]),
                 *stride = ints(f->r, in[3], &n[2]);
+  if (!start && !limit) return refine_slice_at(f, old, in);
   if (!start || !limit || !stride || n[0] != n[1] || n[0] != n[2]) return NULL;
   hlo_attrs_slice *a = hlo_attrs_create(f->r->arena, HLO_ATTR_LIST_slice);
   a->slice = (hlo_slice){start, limit, stride, n[0]};

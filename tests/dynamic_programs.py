@@ -66,6 +66,12 @@ def add_sizes():
         [(floats(8), ints(a), ints(b), ints(c)) for a, b, c in ((0, 8, 1), (1, 7, 2), (3, 3, 1), (2, 8, 3))],
         lambda x, s, l, t: x[s[0]:l[0]:t[0]])
     add(
+        "slice_of_size", "%x: tensor<8xf32>, %s: tensor<1xi32>", "tensor<?xf32>",
+        "%n = stablehlo.constant dense<3> : tensor<1xi32>\n%t = stablehlo.constant dense<1> : tensor<1xi32>\n"
+        "%l = stablehlo.add %s, %n : tensor<1xi32>\n%r = stablehlo.real_dynamic_slice %x, %s, %l, %t : "
+        "(tensor<8xf32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<?xf32>",
+        [(floats(8), ints(k)) for k in (0, 2, 5)], lambda x, s: x[s[0]:s[0] + 3])
+    add(
         "slice_2d", "%x: tensor<4x5xf32>, %s: tensor<2xi64>, %l: tensor<2xi64>", "tensor<?x?xf32>",
         "%t = stablehlo.constant dense<1> : tensor<2xi64>\n"
         "%r = stablehlo.real_dynamic_slice %x, %s, %l, %t : (tensor<4x5xf32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<?x?xf32>",

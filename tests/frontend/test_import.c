@@ -578,6 +578,24 @@ START_TEST(refinement_of_calls) {
 }
 END_TEST
 
+// A slice of known size from an unknown start becomes a dynamic_slice.
+START_TEST(refinement_of_slices) {
+  hlo_module *m = imported(
+      "func.func @main(%x: tensor<?x4xf32>, %s: tensor<2xi32>) -> tensor<?x?xf32> {\n"
+      "  %n = stablehlo.constant dense<[2, 1]> : tensor<2xi32>\n"
+      "  %one = stablehlo.constant dense<1> : tensor<2xi32>\n"
+      "  %l = stablehlo.add %n, %s : tensor<2xi32>\n"
+      "  %r = stablehlo.real_dynamic_slice %x, %s, %l, %one : "
+      "(tensor<?x4xf32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) -> tensor<?x?xf32>\n"
+      "  return %r : tensor<?x?xf32>\n"
+      "}\n");
+  ASSERT_OK(refined(m, 5));
+  ck_assert_int_eq(m->entry->root->op, HLO_OP_DYNAMIC_SLICE);
+  ck_assert_int_eq(m->entry->root->n_operands, 3);
+  ck_assert_ptr_eq(m->entry->root->shape, hlo_shape_array(m->shapes, HLO_F32, 2, (int64_t[]){2, 1}));
+}
+END_TEST
+
 // What a loop carries grows in each iteration: its size stays unknown, the rest does not.
 START_TEST(refinement_of_growth) {
   hlo_module *m = imported(
@@ -763,5 +781,6 @@ END_TEST
 
 HARNESS_MAIN("import", calls_and_names, while_captures, branch_captures, windows_and_reducers, convolution_window,
              deprecated_forms, einsum, chlo_broadcasting, checks, structure, donation, entries, refusals, constraints,
-             attribute_constraints, refinement, refinement_failures, refinement_of_calls, refinement_of_growth, refinement_by_value, dynamic_broadcasting,
+             attribute_constraints, refinement, refinement_failures, refinement_of_calls, refinement_of_growth,
+             refinement_of_slices, refinement_by_value, dynamic_broadcasting,
              dynamic_custom_calls, exporting, any_program)
