@@ -9,6 +9,7 @@ import ctypes as c
 import glob
 import os
 import pickle
+import re
 import select
 import struct
 import subprocess
@@ -54,8 +55,24 @@ class CompileOptions(c.Structure):
 
 
 class ExecuteOptions(c.Structure):
-    _fields_ = [("donate", c.c_bool), ("timeout_seconds", c.c_double), ("max_bytes", c.c_int64), ("cancel", c.c_void_p),
-                ("event", c.c_void_p)]
+    _fields_ = [("donate", c.c_bool), ("timeout_seconds", c.c_double), ("max_bytes", c.c_int64),
+                ("cancel", c.c_void_p), ("host", c.c_void_p), ("event", c.c_void_p), ("progress", c.c_void_p),
+                ("progress_user", c.c_void_p), ("progress_seconds", c.c_double)]
+
+
+def check_structures():
+    """The structures here have the members that lemnos.h declares, in its order."""
+    with open(os.path.join(ROOT, "runtime", "include", "lemnos", "lemnos.h"), encoding="utf-8") as file:
+        header = re.sub(r"/\*.*?\*/|//[^\n]*", "", file.read(), flags=re.S)
+    for name, structure in (("array", Array), ("device_info", DeviceInfo), ("context_options", ContextOptions),
+                            ("compile_options", CompileOptions), ("execute_options", ExecuteOptions)):
+        body = re.search(r"typedef struct lemnos_" + name + r" \{(.*?)\n\}", header, re.S)[1]
+        declared = []
+        for declaration in filter(str.strip, body.split(";")):
+            function = re.search(r"\(\*(\w+)\)", declaration)
+            declared += [function[1]] if function else re.findall(r"(\w+)(?:\[\w+\])?\s*(?:,|$)", declaration.strip())
+        if declared != [field for field, _ in structure._fields_]:
+            raise RuntimeError(f"lemnos_{name} has members {declared}: tests/lemnos_library.py is out of date")
 
 
 class LemnosError(RuntimeError):
@@ -100,6 +117,7 @@ class Library:
     """As much of lemnos.h as suites need. A failed call raises LemnosError."""
 
     def __init__(self, path):
+        check_structures()
         self.lib = c.CDLL(path)  # RTLD_LOCAL
         lib = self.lib
         lib.lemnos_status_text.restype = c.c_char_p
