@@ -92,6 +92,7 @@ static bool parse_fused(text_parser *p, const loc **slot, int *depth) {
     if (level == 0 && t.kind == TOK_RSQUARE) break;
     if (level == 0 && t.kind == TOK_COMMA) n++;
     if (t.kind == TOK_LSQUARE || t.kind == TOK_LPAREN) level++;
+    if (level > TEXT_MAX_DEPTH) break;  // refused below; every level counting to the end would take quadratic time
     if (t.kind == TOK_RSQUARE || t.kind == TOK_RPAREN) level--;
   }
   p->lex = lex;

@@ -329,6 +329,13 @@ static lemnos_status run_interpreted(execution *x) {
   return status;
 }
 
+static int64_t results_bytes(const execution *x) {
+  int64_t sum = 0;
+  for (int i = 0; i < x->executable->n_results; i++)
+    if (x->results[i] && !x->moved[i]) sum += x->results[i]->bytes;
+  return sum;
+}
+
 static lemnos_status execution_run(execution *x) {
   for (int i = 0; i < x->executable->n_params; i++)
     if (x->waits[i])
@@ -339,6 +346,10 @@ static lemnos_status execution_run(execution *x) {
                               .host = &x->host.host,
                               .custom_calls = x->executable->device->context->custom_calls.data,
                               .n_custom_calls = x->executable->device->context->custom_calls.len};
+  if (x->max_bytes) {  // what needs more was refused by lemnos_execute
+    int64_t rest = x->max_bytes - x->executable->plan->arena_bytes - results_bytes(x);
+    options.max_bytes = rest > 0 ? rest : 1;
+  }
   return run_planned(x, &options);
 }
 
@@ -416,13 +427,6 @@ static lemnos_status prepare_results(execution *x, lemnos_buffer *const *args, b
     }
   }
   return LEMNOS_SUCCESS;
-}
-
-static int64_t results_bytes(const execution *x) {
-  int64_t sum = 0;
-  for (int i = 0; i < x->executable->n_results; i++)
-    if (x->results[i] && !x->moved[i]) sum += x->results[i]->bytes;
-  return sum;
 }
 
 static void hand_out(execution *x, lemnos_buffer *const *args, bool donate, lemnos_event *event,

@@ -158,6 +158,7 @@ typedef struct plan_run_options {
   interp_progress *progress;  // may be NULL; steps of the main list, and of the outermost loop
   const volatile int *cancel;
   double deadline;            // io_seconds(); 0: none
+  int64_t max_bytes;          // that host steps may use beside the plan's own memory; 0: no limit
   thread_pool *pool;          // for host steps
   const interp_host *host;    // for host steps; may be NULL
   const interp_custom_call *custom_calls;  // for host steps

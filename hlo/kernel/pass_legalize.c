@@ -107,19 +107,29 @@ static bool const_value(const kernel_value *v, int64_t *out) {
   return true;
 }
 
-// The most times that a for loop can run, from constants: hi - lo, or the length of a range [x, min(x + n, ...)); else hi alone.
+// v = start + n with a constant n?
+static bool is_start_plus(const kernel_value *v, const kernel_value *start, int64_t *n) {
+  const kernel_instr *sum = v->def;
+  if (!sum || sum->op != KERNEL_OP_ADD) return false;
+  return (sum->operands[0] == start && const_value(sum->operands[1], n)) ||
+         (sum->operands[1] == start && const_value(sum->operands[0], n));
+}
+
+// The most times that a for loop can run, from constants: hi - lo, or the length of a range [x, x + n) or
+// [x, min(x + n, ...)); else hi alone.
 static int64_t trips(const kernel_instr *loop) {
   int64_t lo, hi, step, n = 4096;
   if (!const_value(loop->operands[2], &step) || step < 1) step = 1;
   const kernel_value *h = loop->operands[1];
   if (const_value(h, &hi)) {
     n = const_value(loop->operands[0], &lo) ? hi - lo : hi;
+  } else if (is_start_plus(h, loop->operands[0], &hi)) {
+    n = hi;
   } else if (h->def && h->def->op == KERNEL_OP_MIN_S) {
     for (int o = 0; o < 2; o++) {
-      const kernel_instr *sum = h->def->operands[o]->def;
       int64_t c;
       if (const_value(h->def->operands[o], &c) && c < n) n = c;
-      if (sum && sum->op == KERNEL_OP_ADD && sum->operands[0] == loop->operands[0] && const_value(sum->operands[1], &c)) n = c;
+      if (is_start_plus(h->def->operands[o], loop->operands[0], &c)) n = c;
     }
   }
   return n <= 0 ? 0 : (n + step - 1) / step;

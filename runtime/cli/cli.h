@@ -42,11 +42,16 @@ typedef enum cli_phase {
 typedef struct cli_interrupt {
   volatile int cancelled;  // read by runs
   atomic_int phase, n_signals;
+  _Atomic double deadline;  // io_seconds() value after which the process ends (cli_watch); 0: none
+  atomic_bool watched;      // the thread for it is there
 } cli_interrupt;
 
 // Takes SIGINT and SIGTERM (unless they are ignored) to a thread of their own. Call before other threads are made.
 void cli_interrupt_start(cli_interrupt *x);
 void cli_interrupt_phase(cli_interrupt *x, cli_phase phase);
+// From now on the process ends with CLI_TIMEOUT and one line when `seconds` have passed: for what no flag can stop, a
+// long compilation or a kernel that does not come back. Replaces the limit before it; 0 takes it away.
+void cli_watch(cli_interrupt *x, double seconds);
 
 // --- progress (progress.c)
 // -----------------------------------------------------------------------------------------------------------------
@@ -268,7 +273,7 @@ typedef struct cli_program {  // options shared by run and bench
       {"--safetensors", CLI_STRING, &(p)->in.safetensors, "FILE",                                                      \
        "the file for arguments whose recipe is `safetensors` (else $LEMNOS_SAFETENSORS)"},                             \
       {"--max-memory", CLI_BYTES, &(p)->max_memory, "SIZE", "limit of a run's memory: 512M, 2G"},                      \
-      {"--timeout", CLI_REAL, &(p)->timeout, "SECONDS", "limit of a run's time"},                                      \
+      {"--timeout", CLI_REAL, &(p)->timeout, "SECONDS", "limit of the time of a run, and of compiling it"},                                  \
       {"--opt-bisect-limit", CLI_INT, &(p)->opt_bisect_limit, "N", "let only the first N rewrites happen"}, {          \
     "--verify-each", CLI_FLAG, &(p)->verify_each, NULL, "verify the module after every pass"                           \
   }

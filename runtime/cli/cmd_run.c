@@ -85,10 +85,16 @@ static lemnos_status explain(const cli_session *s) {
   return put_and_free(lemnos_executable_explain(s->executable));
 }
 
+// The run itself stops at --timeout, a little later the process does; compilation has as long again.
+static void watch(const run_options *o, cli_interrupt *interrupt) {
+  cli_watch(interrupt, o->program.timeout > 0 ? o->program.timeout + 1 : 0);
+}
+
 // Every process with its own arguments; the results of all.
 static lemnos_status run_processes(run_options *o, cli_session *s, cli_feeds **feeds, cli_interrupt *interrupt) {
   int n;
   if (o->profile) return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "--profile of several processes");
+  watch(o, interrupt);
   LEMNOS_TRY(session_open_processes(&o->program, s, &n));
   LEMNOS_TRY(feeds_open(o->infeed, o->outfeed != NULL, true, s->module, feeds));
   s->host = feeds_host(*feeds);
@@ -96,10 +102,12 @@ static lemnos_status run_processes(run_options *o, cli_session *s, cli_feeds **f
   if (o->explain) LEMNOS_TRY(explain(s));
   interp_array *results = NULL;
   cli_progress_phase(s->progress, "running");
+  watch(o, interrupt);
   cli_interrupt_phase(interrupt, CLI_PHASE_RUN);
   lemnos_status status = session_run_processes(s, &o->program, n, interrupt, &results);
   if (!status && interrupt->cancelled) status = lemnos_status_make(LEMNOS_CANCELLED, "interrupted");
   cli_interrupt_phase(interrupt, CLI_PHASE_IDLE);
+  cli_watch(interrupt, 0);
   o->expect.n_results = s->n_results;
   cli_session_quiet(s);
   if (!status) status = finish(o, *feeds, n * s->n_results, results, interrupt);
@@ -108,12 +116,14 @@ static lemnos_status run_processes(run_options *o, cli_session *s, cli_feeds **f
 }
 
 static lemnos_status run(const run_options *o, cli_session *s, cli_feeds **feeds, cli_interrupt *interrupt) {
+  watch(o, interrupt);
   LEMNOS_TRY(session_open(&o->program, s));
   LEMNOS_TRY(feeds_open(o->infeed, o->outfeed != NULL, false, s->module, feeds));
   s->host = feeds_host(*feeds);
   feeds_hide(*feeds, s->progress);
   if (o->explain) LEMNOS_TRY(explain(s));
   if (o->profile) {
+    watch(o, interrupt);
     char *text;
     cli_progress_phase(s->progress, "measuring");
     LEMNOS_TRY(lemnos_profile(s->executable, s->n_args, s->buffers, &text));
@@ -123,6 +133,7 @@ static lemnos_status run(const run_options *o, cli_session *s, cli_feeds **feeds
   if (interrupt->cancelled) return lemnos_status_make(LEMNOS_CANCELLED, "interrupted");
   lemnos_buffer **buffers = heap_alloc(sizeof *buffers * (size_t)(s->n_results + 1));
   cli_progress_phase(s->progress, "running");
+  watch(o, interrupt);
   cli_interrupt_phase(interrupt, CLI_PHASE_RUN);
   lemnos_status status = session_run(s, &o->program, true, interrupt, buffers);
   interp_array *results = NULL;
@@ -130,6 +141,7 @@ static lemnos_status run(const run_options *o, cli_session *s, cli_feeds **feeds
   cli_progress_phase(s->progress, "copying the results");
   if (!status) status = session_read(s, buffers, &results);
   cli_interrupt_phase(interrupt, CLI_PHASE_IDLE);
+  cli_watch(interrupt, 0);
   session_free_results(s, buffers);
   free(buffers);
   cli_session_quiet(s);

@@ -4,6 +4,9 @@
 //
 // While a program runs, the first signal asks it to stop (the run ends with CANCELLED), a second one ends the process.
 // While files are written they are finished first. At all other times the process ends at once.
+//
+// Time limits that runs keep by themselves (they look at a clock between steps) are backed by a second thread, which
+// ends the process when compilation or a single kernel takes too long.
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -49,4 +52,27 @@ void cli_interrupt_start(cli_interrupt *x) {
 
 void cli_interrupt_phase(cli_interrupt *x, cli_phase phase) {
   atomic_store(&x->phase, phase);
+}
+
+enum { WATCH_MICROSECONDS = 50000 };
+
+static void *watch(void *p) {
+  cli_interrupt *x = p;
+  for (;;) {
+    usleep(WATCH_MICROSECONDS);
+    double deadline = atomic_load(&x->deadline);
+    if (deadline <= 0 || io_seconds() < deadline || atomic_load(&x->phase) == CLI_PHASE_WRITE) continue;
+    static const char text[] = "\nlemnos: stopped: the time limit has passed\n";
+    int skip = !isatty(STDERR_FILENO);  // a line of its own below the progress line
+    ssize_t n = write(STDERR_FILENO, text + skip, sizeof text - 1 - (size_t)skip);
+    (void)n;
+    _exit(CLI_TIMEOUT);
+  }
+}
+
+void cli_watch(cli_interrupt *x, double seconds) {
+  atomic_store(&x->deadline, seconds > 0 ? io_seconds() + seconds : 0);
+  if (seconds <= 0 || atomic_exchange(&x->watched, true)) return;
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, watch, x) == 0) pthread_detach(thread);
 }

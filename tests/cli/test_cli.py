@@ -125,6 +125,10 @@ class Case(unittest.TestCase):
         self.assertRegex(err, pattern)
         self.assertEqual(out, "")
 
+    def ids(self):
+        """The devices of this machine."""
+        return [d["id"] for d in json.loads(self.lemnos("devices", "--json")[0])["devices"] if not d["compile_only"]]
+
     def run_add(self, *args, **kw):
         return self.lemnos("run", self.file("add.mlir", ADD), *args, "--device=interp", **kw)
 
@@ -471,6 +475,102 @@ class Progress(Case):
         self.assertTrue(out.startswith("out0: tensor<2x3xf32>"), out)
 
 
+class Runaway(Case):
+    """Programs that no device may hang on, exhaust the memory for, or crash on."""
+
+    def stopped(self, pattern, module, *args, codes=(124,), devices=None):
+        m = self.file("m.hlo" if module.startswith("HloModule") else "m.mlir", module)
+        for device in devices or self.ids():
+            with self.subTest(device=device):
+                start = time.monotonic()
+                p = run([LEMNOS, "run", m, "--inputs=zeros", "--quiet", "--device=" + device, *args], env=self.env, cwd=self.dir)
+                self.assertIn(p.returncode, codes, p.stderr)
+                self.assertRegex(p.stderr, pattern)
+                self.assertLess(time.monotonic() - start, 60)
+
+    def test_endless_loop(self):
+        self.stopped("stopped: ", """func.func @main() -> tensor<i32> {
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %r = stablehlo.while(%i = %z) : tensor<i32> cond {
+    %t = stablehlo.constant dense<true> : tensor<i1>
+    stablehlo.return %t : tensor<i1>
+  } do {
+    %j = stablehlo.add %i, %i : tensor<i32>
+    stablehlo.return %j : tensor<i32>
+  }
+  return %r : tensor<i32>
+}""", "--timeout=1")
+
+    def test_doubling_calls(self):
+        """2^40 calls: the interpreter runs into the time limit, compilation into that or its limit of operations."""
+        def function(name, body):
+            return "func.func private @%s(%%x: tensor<4xf32>) -> tensor<4xf32> {\n%s}\n" % (name, body)
+        call = "  %%%s = func.call @f%d(%%%s) : (tensor<4xf32>) -> tensor<4xf32>\n"
+        done = "  return %%%s : tensor<4xf32>\n"
+        text = function("f40", "  %y = stablehlo.sine %x : tensor<4xf32>\n" + done % "y")
+        for i in range(40):
+            text += function("f%d" % i, call % ("a", i + 1, "x") + call % ("b", i + 1, "a") + done % "b")
+        main = function("main", call % ("y", 0, "x") + done % "y").replace("private", "public")
+        self.stopped("stopped: |more than 1048576 operations", text + main, "--timeout=3", codes=(124, 4))
+
+    def test_trillion_elements(self):
+        """Never in memory where a kernel makes them one by one; then in time, if at all."""
+        t = "tensor<1099511627776xf32>"
+        iota = "  %%i = stablehlo.iota dim = 0 : %s\n  %%s = stablehlo.sine %%i : %s\n" % (t, t)
+        self.stopped("memory|limit|at most", "func.func @main() -> %s {\n%s  return %%s : %s\n}" % (t, iota, t), "--timeout=5", codes=(5,))
+        self.stopped("memory|limit", """func.func @main() -> tensor<f32> {
+%s  %%z = stablehlo.constant dense<0.0> : tensor<f32>
+  %%r = stablehlo.reduce(%%s init: %%z) applies stablehlo.add across dimensions = [0] : (%s, tensor<f32>) -> tensor<f32>
+  return %%r : tensor<f32>
+}""" % (iota, t), "--timeout=1", "--max-memory=256M", codes=(5, 124))
+
+    def test_too_much_memory(self):
+        t = "tensor<8192x8192xf32>"
+        self.stopped("limit", """func.func @main(%%x: tensor<f32>) -> tensor<f32> {
+  %%b = stablehlo.broadcast_in_dim %%x, dims = [] : (tensor<f32>) -> %s
+  %%i = stablehlo.iota dim = 0 : %s
+  %%s = stablehlo.add %%b, %%i : %s
+  %%c = stablehlo.dot_general %%s, %%s, contracting_dims = [1] x [0] : (%s, %s) -> %s
+  %%r = stablehlo.slice %%c [0:1, 0:1] : (%s) -> tensor<1x1xf32>
+  %%y = stablehlo.reshape %%r : (tensor<1x1xf32>) -> tensor<f32>
+  return %%y : tensor<f32>
+}""" % (t, t, t, t, t, t, t), "--max-memory=256M", codes=(5,))
+
+    def test_growing_loop(self):
+        self.stopped("limit", """func.func @main() -> tensor<?xf32> {
+  %x = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %d = stablehlo.constant dense<2> : tensor<1xi32>
+  %y = stablehlo.dynamic_reshape %x, %d : (tensor<2xf32>, tensor<1xi32>) -> tensor<?xf32>
+  %r = stablehlo.while(%a = %y) : tensor<?xf32> cond {
+    %t = stablehlo.constant dense<true> : tensor<i1>
+    stablehlo.return %t : tensor<i1>
+  } do {
+    %b = stablehlo.concatenate %a, %a, dim = 0 : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+    stablehlo.return %b : tensor<?xf32>
+  }
+  return %r : tensor<?xf32>
+}""", "--max-memory=256M", "--timeout=20", codes=(5,))
+
+    def test_nesting(self):
+        n = 100000
+        main = "func.func @main() {\n%s\n  return\n}"
+        hlo = "HloModule m\nENTRY main {\n  ROOT x = f32[] %s\n}\n"
+        for text in ("func.func @main() -> " + "(" * n + "f32" + ")" * n,
+                     "func.func @main(%x: " + "tuple<" * n + "tensor<f32>" + ">" * n + ") {\n  return\n}",
+                     "func.func @main(%x: tensor<" + "complex<" * n + "f32" + ">" * n + ">) {\n  return\n}",
+                     "module attributes {a = " + "[" * n + "]" * n + "} {}",
+                     "module attributes {a = " + "{a = " * n + "}" * n + "} {}",
+                     "module {} loc(" + "fused[" * n + "unknown" + "]" * n + ")",
+                     "module {} loc(" + "callsite(" * n + "unknown" + " at unknown)" * n + ")",
+                     "module {\n" * n + "}\n" * n,
+                     main % ('"stablehlo.case"() ({\n' * n + "}) : () -> ()\n" * n),
+                     main % ("  %0 = stablehlo.constant dense<" + "[" * n + "1.0" + "]" * n + "> : tensor<f32>"),
+                     "HloModule m\nENTRY main (x: " + "(" * n + "f32[]" + ")" * n + ") -> f32[] {\n  ROOT x = f32[] parameter(0)\n}\n",
+                     hlo % ("constant(" + "{" * n + "1" + "}" * n + ")"),
+                     hlo % ("sine(" * n + "1" + ")" * n)):
+            self.stopped(r"m\.(hlo|mlir):\d+:\d+: error: ", text, codes=(3,), devices=["interp"])
+
+
 class Expect(Case):
     def expect(self, entries, *args, code=0):
         self.file("expected.npz", npz(entries))
@@ -593,9 +693,6 @@ class Bench(Case):
 
 class Devices(Case):
     """The trained example and the C program on whatever this machine has."""
-
-    def ids(self):
-        return [d["id"] for d in json.loads(self.lemnos("devices", "--json")[0])["devices"] if not d["compile_only"]]
 
     def test_digits(self):
         for d in self.ids():
