@@ -113,7 +113,8 @@ static lemnos_status run_host(runner *r, const plan_step *s) {
     if (!status) array_of_leaf(hlo_shape_leaf(s->instr->shape, i), data, &results[i]);
   }
   interp_run_options options = {.pool = r->options->pool, .deadline = r->options->deadline,
-                                .max_bytes = r->options->max_bytes, .cancel = r->options->cancel, .drawn = &r->drawn, .host = r->options->host,
+                                .max_bytes = r->options->max_bytes, .cancel = r->options->cancel, .drawn = &r->drawn,
+                                .host = r->options->host,
                                 .custom_calls = r->options->custom_calls,
                                 .n_custom_calls = r->options->n_custom_calls};
   if (!status) status = interp_run(r->plan->host_programs[s->host.program], &options, na, args, nr, results);
