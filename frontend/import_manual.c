@@ -228,7 +228,7 @@ static bool emit_call(import_ctx *c, import_scope *s, const mlir_op *op, int dev
   const hlo_shape *shape = import_result_shape(c, op);
   if (!shape) return false;
   hlo_attrs_custom_call *a = hlo_attrs_create(c->arena, HLO_ATTR_LIST_custom_call);
-  hlo_dict_entry entry = {STRV("devices"), strv_from_cstr(arena_printf(c->arena, "%d", devices)), false};
+  hlo_dict_entry entry = {STRV("devices"), strv_from_cstr(arena_printf(c->arena, "%d : i64", devices)), false};
   a->target = STRV("sdy.manual_computation");
   a->attributes = (hlo_dict){arena_copy(c->arena, &entry, sizeof entry), 1};
   hlo_instr *i = import_emit(c, s, HLO_OP_CUSTOM_CALL, shape, op->n_operands, operands, 1, &body, a, op->loc);
