@@ -2,265 +2,50 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random small programs in the interpreter, in StableHLO's reference interpreter and in jaxlib's CPU client.
 
-    reference.py LEMNOS [--seed N] [--rounds N] [--only FAMILY] [--verbose]
+    reference.py LEMNOS [--seed N] [--seeds N] [--rounds N] [--only TEXT] [--devices LIST] [--verbose]
 
 reference_cases.py makes the programs (StableHLO text) and their arguments from the seed. `lemnos run --device=interp` runs
-them many to a module. The other two run in child processes, a few faults of theirs being fatal; a case is skipped only
-if neither of the two runs it. Results are compared bit for bit (NaNs are alike), or within the case's tolerance where the
-specification leaves freedom: `ulps` units in the last place for elements, `close` times the largest value for sums.
+them many to a module; where a program carries the results that a formula of the specification gives in NumPy, that is an
+oracle too. A case is skipped only if no oracle runs it. Results are compared bit for bit (NaNs are alike), or within the
+case's tolerance where the specification leaves freedom: `ulps` units in the last place for elements, `close` times the
+largest value for sums. Each program then runs on the other devices, compared with the interpreter within tolerance.def.
 
-Where the three differ the specification decides. DEVIATIONS lists what is known of the other two, each with its reason and
-excused for the named oracle, operations, and elements only.
+Where results differ the specification decides. DEVIATIONS lists what is known of the oracles, each with its reason and
+excused for the named oracle, operations, and elements only. reference_coverage.py checks that every operation and element
+type has been compared.
 
 Needs jax, jaxlib, numpy and ml_dtypes; exits with 77 without them. Closes with `N passed, N failed, N skipped`.
 """
 import argparse
 import collections
+import copy
 import os
-import pickle
-import signal
+import re
 import subprocess
 import sys
 import tempfile
-import traceback
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=4"
 
 try:
     import numpy as np
     import ml_dtypes  # noqa: F401
-    import jax
-    from jax._src import compiler
-    from jax._src.interpreters import mlir
-    from jax._src.lib import xla_client
-    from jaxlib.mlir import ir
-    from jaxlib.mlir.dialects import stablehlo
+    import jax  # noqa: F401
 except ImportError as missing:
-    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    python = os.path.join(root, ".venv", "bin", "python")
-    if os.path.exists(python) and not os.path.samefile(sys.prefix, os.path.join(root, ".venv")):
+    python = os.path.join(ROOT, ".venv", "bin", "python")
+    if os.path.exists(python) and not os.path.samefile(sys.prefix, os.path.join(ROOT, ".venv")):
         os.execv(python, [python] + sys.argv)
     print("reference.py: skipped: %s (./dev test installs jax into .venv)" % missing)
     sys.exit(77)
 
 import reference_cases
-from reference_cases import KINDS, bits_of, from_bits, name_of, pattern, type_text
+import reference_coverage
 from reference_deviations import DEVIATIONS
+from reference_program import KINDS, element_type, from_bits, name_of, pattern
+from reference_run import ORACLES, function, load, run_lemnos, start
 
 BATCH = 40          # programs in a module of Lemnos
-CASE_SECONDS = 30   # limit of one case in one of the oracles
-
-
-# ---- programs
-
-def function(case, name):
-    """The case as a function of its own."""
-    parameters = ", ".join("%%a%d: %s" % (i, type_text(a)) for i, a in enumerate(case.arguments))
-    results = ", ".join(case.results)
-    return "func.func %s @%s(%s) -> (%s) {\n%s\n  \"func.return\"(%s) : (%s) -> ()\n}\n" % (
-        "public" if name == "main" else "private", name, parameters, results, case.body,
-        ", ".join(case.returns), results)
-
-
-def batch_module(cases):
-    """One module that runs several cases: main takes all arguments and returns all results, in order."""
-    functions, parameters, lines, values, types = [], [], [], [], []
-    for n, case in enumerate(cases):
-        functions.append(function(case, "case%d" % n))
-        names = []
-        for argument in case.arguments:
-            names.append("%%p%d" % len(parameters))
-            parameters.append("%s: %s" % (names[-1], type_text(argument)))
-        many = len(case.results) > 1
-        lines.append("  %%r%d%s = func.call @case%d(%s) : (%s) -> (%s)" % (
-            n, ":%d" % len(case.results) if many else "", n, ", ".join(names),
-            ", ".join(type_text(a) for a in case.arguments), ", ".join(case.results)))
-        values += ["%%r%d#%d" % (n, i) for i in range(len(case.results))] if many else ["%%r%d" % n]
-        types += case.results
-    return "%sfunc.func public @main(%s) -> (%s) {\n%s\n  \"func.return\"(%s) : (%s) -> ()\n}\n" % (
-        "".join(functions), ", ".join(parameters), ", ".join(types), "\n".join(lines), ", ".join(values),
-        ", ".join(types))
-
-
-def element_type(text):
-    return text[len("tensor<"):-1].split("x")[-1] if "complex" not in text else "complex" + text.split("complex")[1][:-1]
-
-
-def shape_of(text):
-    head = text[len("tensor<"):-1].split("complex")[0]
-    parts = head.split("x")
-    return tuple(int(p) for p in parts if p.isdigit())
-
-
-# ---- Lemnos
-
-def run_lemnos(exe, cases, folder):
-    """Results of every case: a list of arrays, or a message."""
-    module, inputs, outputs = (os.path.join(folder, name) for name in ("m.mlir", "in.npz", "out.npz"))
-    text = function(cases[0], "main") if len(cases) == 1 else batch_module(cases)
-    with open(module, "w") as file:
-        file.write(text)
-    arguments = [bits_of(a) for case in cases for a in case.arguments]
-    np.savez(inputs, **{"arg%d" % i: a for i, a in enumerate(arguments)})
-    if os.path.exists(outputs):
-        os.remove(outputs)
-    command = [exe, "run", module, "--device=interp", "--outputs", outputs]
-    if arguments:
-        command += ["--inputs", inputs]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode == 0:
-        with np.load(outputs) as file:
-            stored = [file["out%d" % i] for i in range(len(file.files))]
-        all_results = []
-        for case in cases:
-            taken, stored = stored[:len(case.results)], stored[len(case.results):]
-            all_results.append([from_bits(a, element_type(t)) for a, t in zip(taken, case.results)])
-        return all_results
-    if len(cases) == 1:
-        return ["exit %d: %s" % (done.returncode, done.stderr.strip()[-600:])]
-    half = len(cases) // 2
-    return run_lemnos(exe, cases[:half], folder) + run_lemnos(exe, cases[half:], folder)
-
-
-# ---- the two oracles
-
-def dense(array):
-    """An array as the text of a constant's value. Patterns of 8 bits or more are written in hexadecimal."""
-    kind = name_of(array.dtype)
-    if array.size == 0:
-        return "dense<> : %s" % type_text(array)
-    if kind == "i1" or KINDS[kind].bits < 8 and KINDS[kind].integer:
-        values = str(array.astype(np.int64).tolist() if kind != "i1" else array.tolist()).lower()
-        return "dense<%s> : %s" % (values, type_text(array))
-    return "dense<\"0x%s\"> : %s" % (bits_of(array).tobytes().hex().upper(), type_text(array))
-
-
-def run_reference(case):
-    """StableHLO's interpreter. Results that Python cannot read are bit-cast, or converted to a wider type."""
-    lines, names, values, types = [], [], [], []
-    for i, argument in enumerate(case.arguments):
-        names.append("%%p%d" % i)
-        lines.append("  %%p%d = stablehlo.constant %s" % (i, dense(argument)))
-    many = ":%d" % len(case.results) if len(case.results) > 1 else ""
-    lines.append("  %%r%s = func.call @case(%s) : (%s) -> (%s)" % (
-        many, ", ".join(names), ", ".join(type_text(a) for a in case.arguments), ", ".join(case.results)))
-
-    def emit(op, operand, source, target):
-        value = "%%v%d" % len(lines)
-        lines.append("  %s = \"stablehlo.%s\"(%s) : (%s) -> %s" % (value, op, operand, source, target))
-        values.append(value)
-        types.append(target)
-
-    for i, text in enumerate(case.results):
-        value, kind = "%%r#%d" % i if many else "%r", KINDS[element_type(text)]
-        wide = lambda other: text.replace(element_type(text), other)
-        if kind.complex:
-            emit("real", value, text, wide(kind.part))
-            emit("imag", value, text, wide(kind.part))
-        elif kind.name == "i1" or kind.name in ("f32", "f64") or kind.integer and kind.bits >= 8:
-            values.append(value)
-            types.append(text)
-        elif kind.integer:
-            emit("convert", value, text, wide("i8" if kind.signed else "ui8"))
-        elif kind.bits < 8:
-            emit("convert", value, text, wide("f32"))
-        else:
-            emit("bitcast_convert", value, text, wide("ui%d" % kind.bits))
-    source = "%sfunc.func @main() -> (%s) {\n%s\n  \"func.return\"(%s) : (%s) -> ()\n}\n" % (
-        function(case, "case"), ", ".join(types), "\n".join(lines), ", ".join(values), ", ".join(types))
-    context = mlir.make_ir_context()
-    with context:
-        stored = [np.array(a) for a in stablehlo.eval_module(ir.Module.parse(source), [])]
-    results = []
-    for text in case.results:
-        kind, value = KINDS[element_type(text)], stored.pop(0)
-        if kind.complex:
-            imaginary = stored.pop(0)
-            joined = np.empty(shape_of(text), kind.dtype)
-            joined.real, joined.imag = value, imaginary
-            value = joined
-        elif kind.bits < 8 and kind.name != "i1":
-            value = value.astype(kind.dtype)
-        elif not kind.integer and kind.name not in ("f32", "f64"):
-            value = value.view(kind.dtype)
-        results.append(value.reshape(shape_of(text)))
-    return [bits_of(r) for r in results]
-
-
-def run_xla(case):
-    """jaxlib's CPU client."""
-    device = jax.devices("cpu")[0]
-    with mlir.make_ir_context():
-        module = ir.Module.parse("module @program {\n%s}" % function(case, "main"))
-        options = compiler.get_compile_options(num_replicas=1, num_partitions=1)
-        loaded = compiler.backend_compile_and_load(
-            device.client, module, xla_client.DeviceList((device,)), options, [])
-    placed = [jax.device_put(a, device, may_alias=False) for a in case.arguments]
-    results = loaded.execute_sharded(placed).disassemble_into_single_device_arrays()
-    return [bits_of(np.asarray(r[0])) for r in results]
-
-
-def serve(run, cases, first, path):
-    """In a grandchild: runs cases from `first` on and appends their results to a file until one kills it."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, 1)
-    os.dup2(null, 2)
-    jax.config.update("jax_enable_x64", True)
-    jax.config.update("jax_platforms", "cpu")
-    with open(path, "ab") as file:
-        for index in range(first, len(cases)):
-            signal.alarm(CASE_SECONDS)
-            try:
-                result = run(cases[index])
-            except Exception as error:  # whatever the oracle refuses a case with
-                result = "%s: %s" % (type(error).__name__, str(error)[-300:])
-            pickle.dump((index, result), file)
-            file.flush()
-
-
-def start(run, cases, path):
-    """Starts a child that takes all cases through an oracle, restarting it behind each case that kills it."""
-    sys.stdout.flush()
-    open(path, "wb").close()
-    pid = os.fork()
-    if pid:
-        return pid
-    try:
-        restart(run, cases, path)
-    except BaseException:
-        traceback.print_exc()
-    os._exit(0)
-
-
-def restart(run, cases, path):
-    """One worker after the other until all cases have had their turn."""
-    first = 0
-    while first < len(cases):
-        worker = os.fork()
-        if worker == 0:
-            try:
-                serve(run, cases, first, path)
-            except BaseException:
-                traceback.print_exc()
-            os._exit(0)
-        _, status = os.waitpid(worker, 0)
-        done = load(path)
-        first = max([first] + [i + 1 for i in done if i >= first])
-        if first < len(cases):
-            with open(path, "ab") as file:
-                pickle.dump((first, "died of signal %d" % (status & 127)), file)
-            first += 1
-
-
-def load(path):
-    """The results so far by index."""
-    results = {}
-    with open(path, "rb") as file:
-        while True:
-            try:
-                index, result = pickle.load(file)
-            except (EOFError, pickle.UnpicklingError):
-                return results
-            results[index] = result
-
 
 # ---- comparison
 
@@ -337,70 +122,160 @@ def compare(case, oracle, got, want, used):
     return None
 
 
+# ---- devices
+
+def read_table(path, row):
+    with open(os.path.join(ROOT, path)) as file:
+        return re.findall(row, file.read(), re.M)
+
+
+def device_tolerances():
+    """Units in the last place by operation: (f32, f64), from tolerance.def."""
+    names = {enum: name for enum, name in read_table("hlo/ops.def", r'^OP\((\w+), "([\w.]+)"')}
+    rows = read_table("tests/differential/tolerance.def", r"^T\((\w+), (\d+), (\d+)\)")
+    return {names[enum]: (int(f32), int(f64)) for enum, f32, f64 in rows}
+
+
+def for_device(case, tolerances):
+    """The case with what a device may differ by from the interpreter."""
+    case = copy.copy(case)
+    rows = [(name, tolerances[name]) for name, _, _ in case.used if name in tolerances]
+    case.ulps, case.roots = 0, False
+    for name, (f32, f64) in rows:
+        kinds = {KINDS[element_type(t)] for t in case.results}
+        wide = any(k.name == "f64" or k.part == "f64" for k in kinds)
+        limit = f64 if wide else f32 if any(k.bits >= 32 for k in kinds) else min(f32, 1)
+        if any(k.complex for k in kinds) and limit:
+            limit = {"stablehlo.power": 600, "stablehlo.remainder": 256}.get(name, limit * 4 + 8)
+        case.ulps = max(case.ulps, limit)
+        case.roots |= name in ("chlo.digamma", "chlo.lgamma")
+    return case
+
+
+def run_device(options, device, cases, ours, folder, tolerances, used):
+    """Compares a device with the interpreter; gives messages by the index of the case."""
+    messages = {}
+    for first in range(0, len(cases), BATCH):
+        batch = cases[first:first + BATCH]
+        for index, got in enumerate(run_lemnos(options.lemnos, device, batch, folder), first):
+            if isinstance(ours[index], str):
+                continue
+            if isinstance(got, str):
+                messages[index] = "%s: %s" % (device, got)
+                continue
+            message = compare(for_device(cases[index], tolerances), device, got, ours[index], used)
+            if message:
+                messages[index] = message
+    return messages
+
+
+def device_ids(options):
+    """The devices to run on beside the interpreter: those asked for, else the CPU and the first Vulkan device, if any."""
+    if options.devices is not None:
+        return [d for d in options.devices.split(",") if d]
+    listed = subprocess.run([options.lemnos, "devices"], capture_output=True, text=True).stdout
+    return [d for d in ("cpu:0", "vulkan:0") if re.search("^%s " % d, listed, re.M)]
+
+
+# ---- a seed
+
+class Tally:
+    """Counts over all seeds."""
+
+    def __init__(self):
+        self.families = collections.defaultdict(collections.Counter)
+        self.used, self.refused, self.devices = collections.Counter(), collections.Counter(), collections.Counter()
+        self.covered = set()
+
+
+def judge(case, got, theirs, tally, verbose):
+    """Messages about a case, and how many oracles it was compared with."""
+    messages, compared = [], 0
+    for name, want in theirs.items():
+        if isinstance(want, str):
+            tally.refused[name] += want != "not asked"
+            if verbose and want != "not asked":
+                print("%s refuses %s: %s" % (name, case.name, want.splitlines()[0][:160] if want else ""))
+            continue
+        compared += 1
+        if isinstance(got, str):
+            continue
+        want = [from_bits(w, element_type(t)) for w, t in zip(want, case.results)]
+        message = compare(case, name, got, want, tally.used)
+        if message:
+            messages.append(message)
+    if isinstance(got, str):
+        if compared:
+            messages.append("lemnos: " + got)
+        elif verbose:
+            print("lemnos refuses %s: %s" % (case.name, got))
+    return messages, compared
+
+
+def run_seed(options, seed, tally):
+    """All programs of a seed through everything."""
+    cases = [c for c in reference_cases.generate(seed, options.rounds) if options.only in c.name or options.only in c.family]
+    tolerances = device_tolerances()
+    with tempfile.TemporaryDirectory() as folder:
+        children = {}
+        for name, run in ORACLES.items():
+            path = os.path.join(folder, name)
+            children[name] = (start(run, [None if name in c.avoid else c for c in cases], path), path)
+        ours = []
+        for first in range(0, len(cases), BATCH):
+            ours += run_lemnos(options.lemnos, "interp", cases[first:first + BATCH], folder)
+        by_device = {d: run_device(options, d, cases, ours, folder, tolerances, tally.used) for d in device_ids(options)}
+        for pid, _ in children.values():
+            os.waitpid(pid, 0)
+        theirs = {name: load(path) for name, (_, path) in children.items()}
+    for index, (case, got) in enumerate(zip(cases, ours)):
+        results = {name: theirs[name].get(index, "no result") for name in theirs}
+        if case.expected is not None:
+            results["numpy"] = case.expected
+        messages, compared = judge(case, got, results, tally, options.verbose)
+        if compared and not messages:
+            tally.covered |= reference_coverage.pairs(case)
+        for device, bad in by_device.items():
+            tally.devices[device, "failed" if index in bad else "passed"] += 1
+            if index in bad:
+                messages.append(bad[index])
+        verdict = "failed" if messages else "passed" if compared else "skipped"
+        tally.families[case.family][verdict] += 1
+        tally.families[case.family]["both"] += compared >= 2
+        if messages:
+            print("FAILED %s\n%s" % (case.name, "\n".join("    " + m for m in messages)), flush=True)
+            if options.verbose:
+                print(function(case, "main"))
+    return len(cases)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("lemnos")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seeds", type=int, default=1, help="how many, from --seed on")
     parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", default="", help="programs whose name or family has this text; coverage is not checked")
+    parser.add_argument("--devices", help="compared with the interpreter (default cpu:0,vulkan:0 where there; empty: none)")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
-    cases = [c for c in reference_cases.generate(options.seed, options.rounds) if options.only in c.family]
-    if not cases:
+    tally = Tally()
+    count = sum(run_seed(options, seed, tally) for seed in range(options.seed, options.seed + options.seeds))
+    if not count:
         parser.error("no case of that name")
-    totals = collections.defaultdict(collections.Counter)
-    used = collections.Counter()
-    refused = collections.Counter()
-    with tempfile.TemporaryDirectory() as folder:
-        oracles = {}
-        for name, run in (("reference", run_reference), ("xla", run_xla)):
-            path = os.path.join(folder, name)
-            oracles[name] = (start(run, cases, path), path)
-        ours = []
-        for first in range(0, len(cases), BATCH):
-            ours += run_lemnos(options.lemnos, cases[first:first + BATCH], folder)
-        for pid, _ in oracles.values():
-            os.waitpid(pid, 0)
-        theirs = {name: load(path) for name, (_, path) in oracles.items()}
-    for index, (case, got) in enumerate(zip(cases, ours)):
-        messages, compared = [], 0
-        for name in theirs:
-            want = theirs[name].get(index, "no result")
-            if isinstance(want, str):
-                refused[name] += 1
-                if options.verbose:
-                    print("%s refuses %s: %s" % (name, case.name, want.splitlines()[0][:160] if want else ""))
-                continue
-            compared += 1
-            if isinstance(got, str):
-                continue
-            want = [from_bits(w, element_type(t)) for w, t in zip(want, case.results)]
-            message = compare(case, name, got, want, used)
-            if message:
-                messages.append(message)
-        if isinstance(got, str):
-            if compared:
-                messages.append("lemnos: " + got)
-            elif options.verbose:
-                print("lemnos refuses %s: %s" % (case.name, got))
-        verdict = "failed" if messages else "passed" if compared else "skipped"
-        totals[case.family][verdict] += 1
-        totals[case.family]["both"] += compared == 2
-        if messages:
-            print("FAILED %s\n%s" % (case.name, "\n".join("    " + m for m in messages)))
-            if options.verbose:
-                print(function(case, "main"))
-    for family in sorted(totals):
-        count = totals[family]
-        print("%-24s %5d passed, %4d failed, %4d skipped; both oracles: %d" % (
-            family, count["passed"], count["failed"], count["skipped"], count["both"]))
-    for (oracle, reason), count in sorted(used.items()):
-        print("known, %s: %s: %d results" % (oracle, reason, count))
-    for name, count in sorted(refused.items()):
-        print("refused by %s: %d" % (name, count))
-    totals = sum(totals.values(), collections.Counter())
+    for family, counts in sorted(tally.families.items()):
+        print("%-24s %5d passed, %4d failed, %4d skipped; two oracles or more: %d" % (
+            family, counts["passed"], counts["failed"], counts["skipped"], counts["both"]))
+    for (oracle, reason), number in sorted(tally.used.items()):
+        print("known, %s: %s: %d results" % (oracle, reason, number))
+    for name, number in sorted(tally.refused.items()):
+        print("refused by %s: %d" % (name, number))
+    for (device, verdict), number in sorted(tally.devices.items()):
+        print("%s: %d %s" % (device, number, verdict))
+    uncovered = 0 if options.only else reference_coverage.report(tally.covered)
+    totals = sum(tally.families.values(), collections.Counter())
     print("%d passed, %d failed, %d skipped" % (totals["passed"], totals["failed"], totals["skipped"]))
-    return 1 if totals["failed"] else 0
+    return 1 if totals["failed"] or uncovered else 0
 
 
 if __name__ == "__main__":

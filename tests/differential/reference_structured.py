@@ -5,12 +5,9 @@ import itertools
 
 import numpy as np
 
-from reference_cases import (ALL, BIG, COMPLEX, F8, FLOATS, INTEGERS, KINDS, Program, array_text, bools_text, combiner,
-                             pairs_text, pick, random_shape, region, tensor, values)
+from reference_program import *  # noqa: F403
 
-WIDE = [k for k in INTEGERS if KINDS[k].bits >= 8]
 SUMMED = WIDE + ["f16", "f32", "f64"] + COMPLEX       # what adds up small integers exactly
-INDICES = [k for k in WIDE if k not in ("i8", "ui8")]
 
 
 def identity(op, kind):
@@ -314,133 +311,4 @@ def convolution(rng):
                     bools_text(reversal), text, 1 if by_batch else groups, groups if by_batch else 1)))
 
 
-def control(rng):
-    for kind in ["i8", "i32", "ui16", "f32", "f64", "complex<f32>"]:
-        for shape, p in itertools.product([(), (2, 3)], [False, True]):
-            case = Program("if", "if")
-            x, y, c = case.arg(values(rng, kind, shape)), case.arg(values(rng, kind, shape)), case.arg(np.array(p))
-            t = tensor(shape, kind)
-            branches = ["{\n    %%y%d = \"stablehlo.%s\"(%s, %s) : (%s, %s) -> %s\n    \"stablehlo.return\"(%%y%d) : (%s) -> ()\n  }" % (
-                i, op, x, y, t, t, t, i, t) for i, op in enumerate(["add", "subtract"])]
-            yield case.done(case.emit("if", [c], t, "", ", ".join(branches)))
-        for index in (-2 ** 31, -1, 0, 1, 2, 3, 2 ** 31 - 1):
-            case = Program("case", "case")
-            x, t = case.arg(values(rng, kind, (3,))), tensor((3,), kind)
-            c = case.arg(np.array(index, np.int32))
-            branches = ["{\n    %%y%d = \"stablehlo.%s\"(%s) : (%s) -> %s\n    \"stablehlo.return\"(%%y%d) : (%s) -> ()\n  }" % (
-                i, op, x, t, t, i, t) for i, op in enumerate(["negate", "reshape", "optimization_barrier"])]
-            yield case.done(case.emit("case", [c], t, "", ", ".join(branches)))
-        for trips in (0, 1, 5):
-            case = Program("while", "while")
-            x, n, t = case.arg(values(rng, kind, (3,), "small")), case.arg(np.array(trips, np.int32)), tensor((3,), kind)
-            one = case.constant("1", "tensor<i32>")
-            cond = ("{\n  ^bb0(%%i: tensor<i32>, %%s: %s):\n    %%c = \"stablehlo.compare\"(%%i, %s) <{comparison_direction = "
-                    "#stablehlo<comparison_direction LT>}> : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
-                    "    \"stablehlo.return\"(%%c) : (tensor<i1>) -> ()\n  }" % (t, n))
-            body = ("{\n  ^bb0(%%i: tensor<i32>, %%s: %s):\n    %%j = \"stablehlo.add\"(%%i, %s) : (tensor<i32>, tensor<i32>) -> "
-                    "tensor<i32>\n    %%u = \"stablehlo.add\"(%%s, %s) : (%s, %s) -> %s\n"
-                    "    \"stablehlo.return\"(%%j, %%u) : (tensor<i32>, %s) -> ()\n  }" % (t, one, x, t, t, t, t))
-            zero = case.arg(np.array(0, np.int32))
-            yield case.done(case.emit("while", [zero, x], ["tensor<i32>", t], "", cond + ", " + body))
-    for kind in WIDE + BIG:
-        shape = random_shape(rng, 2, 0, 5)
-        case = Program("map", "map")
-        x, y = case.arg(values(rng, kind, shape)), case.arg(values(rng, kind, shape))
-        yield case.done(case.emit("map", [x, y], tensor(shape, kind), "dimensions = array<i64: 0, 1>",
-                                  combiner("subtract", kind, "%x1", "%x0")))
-
-
-def algebra(rng):
-    for part, scale in (("f32", 2e-5), ("f64", 1e-12)):
-        kind = "complex<%s>" % part
-        for type_, length in itertools.product(["FFT", "IFFT", "RFFT", "IRFFT"], [1, 2, 5, 8, 12]):
-            case = Program("fft", "fft", close=scale)
-            half = length // 2 + 1
-            source = values(rng, part if type_ == "RFFT" else kind, (3, half if type_ == "IRFFT" else length), "plain")
-            if type_ == "IRFFT":    # its imaginary ends do not count
-                source[:, 0] = source[:, 0].real
-                if length % 2 == 0:
-                    source[:, -1] = source[:, -1].real
-            result = tensor((3, half if type_ == "RFFT" else length), part if type_ == "IRFFT" else kind)
-            yield case.done(case.emit("fft", [case.arg(source)], result,
-                                      "fft_type = #stablehlo<fft_type %s>, fft_length = array<i64: %d>" % (type_, length)))
-        for element, lower, size in itertools.product([part, kind], [True, False], [1, 2, 4]):
-            case = Program("cholesky", "cholesky", close=scale)
-            m = values(rng, element, (2, size, size), "plain")
-            a = np.matmul(m, np.conj(np.swapaxes(m, 1, 2))) + np.eye(size, dtype=m.dtype) * 3
-            out = case.emit("cholesky", [case.arg(a.astype(m.dtype))], tensor(a.shape, element),
-                            "lower = %s" % str(lower).lower())
-            # the other triangle is undefined: it is masked
-            triangle = np.tril(np.ones((size, size), bool)) if lower else np.triu(np.ones((size, size), bool))
-            zero = case.arg(np.zeros(a.shape, m.dtype))
-            mask = case.arg(np.broadcast_to(triangle, a.shape).copy())
-            yield case.done(case.emit("select", [mask, out, zero], tensor(a.shape, element)))
-        for element, left, lower, unit, flip in itertools.product([part, kind], [True, False], [True, False], [True, False],
-                                                                  ["NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"]):
-            case = Program("triangular_solve", "triangular_solve", close=scale * 10)
-            a = values(rng, element, (2, 3, 3), "plain") / 4 + np.eye(3) * 2
-            b = values(rng, element, (2, 3, 4) if left else (2, 4, 3), "plain")
-            operands = [case.arg(a.astype(KINDS[element].dtype)), case.arg(b)]
-            yield case.done(case.emit(
-                "triangular_solve", operands, tensor(b.shape, element),
-                "left_side = %s, lower = %s, unit_diagonal = %s, transpose_a = #stablehlo<transpose %s>" % (
-                    str(left).lower(), str(lower).lower(), str(unit).lower(), flip)))
-    for kind, axis in itertools.product(["f32", "f64", "f16"], [0, 1, 2]):
-        shape = (3, 2, 4)
-        close = {"f32": 2e-5, "f64": 1e-12, "f16": 2e-2}[kind]
-        attributes = "epsilon = 0.001 : f32, feature_index = %d : i64" % axis
-        x, v = values(rng, kind, shape, "plain"), [np.abs(values(rng, kind, (shape[axis],), "plain")) for _ in range(4)]
-        case = Program("batch_norm", "batch_norm_inference", close=close)
-        yield case.done(case.emit("batch_norm_inference", [case.arg(a) for a in [x] + v], tensor(shape, kind), attributes))
-        case = Program("batch_norm", "batch_norm_training", close=close)
-        side = tensor((shape[axis],), kind)
-        yield case.done(case.emit("batch_norm_training", [case.arg(a) for a in [x] + v[:2]], [tensor(shape, kind), side, side],
-                                  attributes))
-        case = Program("batch_norm", "batch_norm_grad", close=close * 4)
-        operands = [case.arg(a) for a in [x] + v[:3] + [values(rng, kind, shape, "plain")]]
-        yield case.done(case.emit("batch_norm_grad", operands, [tensor(shape, kind), side, side], attributes))
-    for algorithm, state, kind in itertools.product(["THREE_FRY", "PHILOX"], [2, 3], ["ui8", "ui16", "ui32", "ui64", "i32"]):
-        if algorithm == "THREE_FRY" and state == 3:
-            continue
-        shape = pick(rng, [(7,), (2, 3), (8,), (0,), ()])
-        case = Program("rng_bit_generator", "rng_bit_generator")
-        seed = case.arg(values(rng, "ui64", (state,)))
-        yield case.done(case.emit("rng_bit_generator", [seed], [tensor((state,), "ui64"), tensor(shape, kind)],
-                                  "rng_algorithm = #stablehlo<rng_algorithm %s>" % algorithm))
-
-
-def dynamic(rng):
-    """Dynamic operations with static result types: the shapes come as constants and as arguments."""
-    for kind in ["i8", "ui32", "i64", "f16", "f32", "complex<f64>"]:
-        for index in ("i32", "i64"):
-            whole = KINDS[index].dtype
-            constant = lambda case, v: case.constant(str([int(n) for n in v]), tensor((len(v),), index))
-            case = Program("dynamic shapes", "dynamic_iota")
-            yield case.done(case.emit("dynamic_iota", [constant(case, (3, 4))], tensor((3, 4), kind), "iota_dimension = 1 : i64"))
-            case = Program("dynamic shapes", "dynamic_reshape")
-            x = case.arg(values(rng, kind, (3, 4)))
-            yield case.done(case.emit("dynamic_reshape", [x, constant(case, (2, 6))], tensor((2, 6), kind)))
-            case = Program("dynamic shapes", "dynamic_broadcast_in_dim")
-            x = case.arg(values(rng, kind, (1, 4)))
-            yield case.done(case.emit("dynamic_broadcast_in_dim", [x, constant(case, (4, 2, 3))], tensor((4, 2, 3), kind),
-                                      "broadcast_dimensions = array<i64: 2, 0>"))
-            case = Program("dynamic shapes", "dynamic_pad")
-            x, p = case.arg(values(rng, kind, (3, 4))), case.arg(values(rng, kind, ()))
-            yield case.done(case.emit("dynamic_pad", [x, p, constant(case, (1, -1)), constant(case, (-2, 2)), constant(case, (1, 0))],
-                                      tensor((4, 5), kind)))
-            case = Program("dynamic shapes", "real_dynamic_slice")
-            x = case.arg(values(rng, kind, (4, 5)))
-            yield case.done(case.emit("real_dynamic_slice", [x, constant(case, (1, 0)), constant(case, (4, 5)), constant(case, (2, 3))],
-                                      tensor((2, 2), kind)))
-            case = Program("dynamic shapes", "dynamic_gather")
-            x, i = case.arg(values(rng, kind, (4, 5))), case.arg(np.array([[1], [9]], whole))
-            yield case.done(case.emit(
-                "dynamic_gather", [x, i, constant(case, (1, 3))], tensor((2, 3), kind),
-                "dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], "
-                "index_vector_dim = 1>, indices_are_sorted = false"))
-        case = Program("dynamic shapes", "get_dimension_size")
-        yield case.done(case.emit("get_dimension_size", [case.arg(values(rng, kind, (3, 0, 2)))], "tensor<i32>",
-                                  "dimension = %d : i64" % rng.integers(0, 3)))
-
-
-GENERATORS = [reduce, reduce_window, select_and_scatter, sort, gather, scatter, dot_general, convolution, control, algebra, dynamic]
+GENERATORS = [reduce, reduce_window, select_and_scatter, sort, gather, scatter, dot_general, convolution]
