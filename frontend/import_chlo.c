@@ -192,7 +192,21 @@ static bool op_tan(import_ctx *c, import_scope *s, const mlir_op *op) {
   return import_generic(c, s, op, HLO_OP_TAN);
 }
 
+// #complex.number<:f32 1.0, 2.0>: the parts, from the text of the attribute.
+static bool complex_element(hlo_dtype t, strv text, void *element) {
+  const char *comma = memchr(text.data, ',', text.len), *blank = memchr(text.data, ' ', text.len);
+  double re, im;
+  if (!strv_starts_with(text, STRV("#complex.number<:")) || !comma || !blank || blank > comma) return false;
+  if (!strv_parse_f64(strv_trim((strv){blank, (size_t)(comma - blank)}), &re) ||
+      !strv_parse_f64(strv_trim((strv){comma + 1, (size_t)(text.data + text.len - comma - 2)}), &im))
+    return false;
+  hlo_element_set_f64(t, element, 0, 0, re);
+  hlo_element_set_f64(t, element, 0, 1, im);
+  return true;
+}
+
 static bool scalar_element(hlo_dtype t, const mlir_attr *v, void *element) {
+  if (v->kind == MLIR_ATTR_OPAQUE) return hlo_dtype_is_complex(t) && complex_element(t, v->string, element);
   for (int part = 0; part < (hlo_dtype_is_complex(t) ? 2 : 1); part++) {
     const mlir_attr *x = v;
     if (v->kind == MLIR_ATTR_ARRAY) {

@@ -363,6 +363,7 @@ static const mlir_attr *parse_opaque(text_parser *p) {
   mlir_attr *a = text_new_attr(p, MLIR_ATTR_OPAQUE);
   a->string = (strv){start, (size_t)(end - start)};
   text_seek(p, end);
+  if (text_accept(p, TOK_COLON) && !(a->type = text_parse_type(p))) return NULL;  // any dialect's attribute may be typed
   return a;
 }
 

@@ -646,6 +646,19 @@ START_TEST(refinement_by_value) {
 }
 END_TEST
 
+// A complex number is an attribute of the complex dialect, with its type behind it.
+START_TEST(complex_constant_like) {
+  check_import(FUNC("%x: tensor<2xcomplex<f32>>", "tensor<2xcomplex<f32>>",
+                    "%0 = \"chlo.constant_like\"(%x) <{value = #complex.number<:f32 2.0, -3.0> : complex<f32>}> : "
+                    "(tensor<2xcomplex<f32>>) -> tensor<2xcomplex<f32>>\n"
+                    "return %0 : tensor<2xcomplex<f32>>"),
+               "ENTRY %main (parameter: c64[2]{0}) -> c64[2]{0} {\n"
+               "  %parameter = c64[2]{0} parameter(0)\n"
+               "  ROOT %constant = c64[2]{0} constant(splat (2, -3))\n"
+               "}\n");
+}
+END_TEST
+
 // Sizes 1 and 3 broadcast together at run time.
 START_TEST(dynamic_broadcasting) {
   hlo_module *m =
@@ -782,5 +795,5 @@ END_TEST
 HARNESS_MAIN("import", calls_and_names, while_captures, branch_captures, windows_and_reducers, convolution_window,
              deprecated_forms, einsum, chlo_broadcasting, checks, structure, donation, entries, refusals, constraints,
              attribute_constraints, refinement, refinement_failures, refinement_of_calls, refinement_of_growth,
-             refinement_of_slices, refinement_by_value, dynamic_broadcasting,
+             refinement_of_slices, refinement_by_value, dynamic_broadcasting, complex_constant_like,
              dynamic_custom_calls, exporting, any_program)

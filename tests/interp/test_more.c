@@ -26,6 +26,22 @@ START_TEST(batch_norm) {
 }
 END_TEST
 
+#define Q "!quant(f32,-128:127,{0.5:3})"
+// Found by random programs. By the specification: iota quantizes the index, q = i / 0.5 + 3; batch_norm_training goes through f32,
+// and its mean of 1 and 3 (stored 5 and 9) is 2, stored 7; f8E8M0FNU's NaN has no sign and is above all in a total order.
+START_TEST(quantized_and_unsigned) {
+  const test_case cases[] = {
+      {"iota", M("q = s8[3]" Q " iota(), iota_dimension=0\n ROOT r = s8[3] bitcast-convert(q)"), 0, W(3, 5, 7)},
+      {"training", M("a = s8[2,1] constant({ {5}, {9} })\n b = s8[1] constant({5})\n x = s8[2,1]" Q " bitcast-convert(a)\n"
+                     " s = s8[1]" Q " bitcast-convert(b)\n t = (s8[2,1]" Q ", s8[1]" Q ", s8[1]" Q ") batch-norm-training(x, s, s), epsilon=0, feature_index=1\n"
+                     " m = s8[1]" Q " get-tuple-element(t), index=1\n ROOT r = s8[1] bitcast-convert(m)"), 0, W(7)},
+      {"topk", M("x = f8e8m0fnu[3] constant({4, nan, 2})\n t = (f8e8m0fnu[3], s32[3]) topk(x), k=3, largest=true\n"
+                 " ROOT r = s32[3] get-tuple-element(t), index=1"), 0, W(1, 0, 2)},
+  };
+  RUN(cases);
+}
+END_TEST
+
 START_TEST(dynamic_shapes) {
   const test_case cases[] = {
       {"broadcast", M("x = f32[2] constant({1, 2})\n d = s32[2] constant({3, 2})\n ROOT r = f32[3,2] dynamic-broadcast-in-dim(x, d), dimensions={1}"), 0, W(1, 2, 1, 2, 1, 2)},
@@ -113,4 +129,4 @@ START_TEST(selection) {
 }
 END_TEST
 
-HARNESS_MAIN("interp_more", batch_norm, dynamic_shapes, einsums, one_participant, custom_linear_algebra, selection)
+HARNESS_MAIN("interp_more", batch_norm, quantized_and_unsigned, dynamic_shapes, einsums, one_participant, custom_linear_algebra, selection)
