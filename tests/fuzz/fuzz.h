@@ -2,7 +2,8 @@
 // What fuzz targets share. A target is one function on bytes, LLVMFuzzerTestOneInput; libFuzzer calls it in a build
 // with -Dfuzz=true (./dev fuzz), driver.c in every build (the smoke tests). It must neither crash, leak, nor hang,
 // whatever the bytes are; beyond that, FUZZ_REQUIRE states what must hold for input that is accepted. corpus/TARGET/
-// holds its seeds; an input that once went wrong is kept there, too, as crash-WHAT.
+// holds its seeds; op_* are programs of one operation, one for each and some types; an input that once
+// went wrong is kept there, too, as crash-WHAT.
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
 

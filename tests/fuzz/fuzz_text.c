@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// MLIR text: parsed, printed in generic form and parsed again (the two must be equal); imported and verified; exported, and
-// what was exported imported again (the same operations, types and attributes, and a second export that reads the same).
+// MLIR text: parsed, printed in generic form and parsed again (the two must be equal); imported and verified; exported,
+// and what was exported imported again (the same operations, types and attributes, and a second export that reads the
+// same).
 #include "tests/fuzz/fuzz.h"
 
 static void check_round_trip(const mlir_module *m) {

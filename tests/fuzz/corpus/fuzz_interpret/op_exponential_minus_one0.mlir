@@ -1,0 +1,4 @@
+func.func public @main(%a0: tensor<f32>) -> (tensor<f32>) {
+  %v1 = "stablehlo.exponential_minus_one"(%a0) : (tensor<f32>) -> (tensor<f32>)
+  "func.return"(%v1) : (tensor<f32>) -> ()
+}

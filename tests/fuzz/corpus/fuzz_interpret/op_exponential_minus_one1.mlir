@@ -1,0 +1,4 @@
+func.func public @main(%a0: tensor<2x3xf8E3M4>) -> (tensor<2x3xf8E3M4>) {
+  %v1 = "stablehlo.exponential_minus_one"(%a0) : (tensor<2x3xf8E3M4>) -> (tensor<2x3xf8E3M4>)
+  "func.return"(%v1) : (tensor<2x3xf8E3M4>) -> ()
+}

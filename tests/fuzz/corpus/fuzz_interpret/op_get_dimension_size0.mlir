@@ -1,0 +1,4 @@
+func.func public @main(%a0: tensor<3x0x2xi8>) -> (tensor<i32>) {
+  %v1 = "stablehlo.get_dimension_size"(%a0) <{dimension = 2 : i64}> : (tensor<3x0x2xi8>) -> (tensor<i32>)
+  "func.return"(%v1) : (tensor<i32>) -> ()
+}

@@ -1,0 +1,4 @@
+func.func public @main(%a0: tensor<i16>) -> (tensor<i16>) {
+  %v1 = "stablehlo.popcnt"(%a0) : (tensor<i16>) -> (tensor<i16>)
+  "func.return"(%v1) : (tensor<i16>) -> ()
+}

@@ -1,0 +1,4 @@
+func.func public @main(%a0: tensor<7xcomplex<f32>>) -> (tensor<7xf32>) {
+  %v1 = "stablehlo.real"(%a0) : (tensor<7xcomplex<f32>>) -> (tensor<7xf32>)
+  "func.return"(%v1) : (tensor<7xf32>) -> ()
+}

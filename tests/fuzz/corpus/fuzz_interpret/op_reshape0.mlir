@@ -1,0 +1,4 @@
+func.func public @main(%a0: tensor<i1>) -> (tensor<i1>) {
+  %v1 = "stablehlo.reshape"(%a0) : (tensor<i1>) -> (tensor<i1>)
+  "func.return"(%v1) : (tensor<i1>) -> ()
+}

@@ -1,0 +1,4 @@
+func.func public @main(%a0: tensor<f16>) -> (tensor<f16>) {
+  %v1 = "stablehlo.tan"(%a0) : (tensor<f16>) -> (tensor<f16>)
+  "func.return"(%v1) : (tensor<f16>) -> ()
+}

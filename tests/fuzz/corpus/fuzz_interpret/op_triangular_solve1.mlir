@@ -1,0 +1,4 @@
+func.func public @main(%a0: tensor<2x3x3xcomplex<f32>>, %a1: tensor<2x3x4xcomplex<f32>>) -> (tensor<2x3x4xcomplex<f32>>) {
+  %v1 = "stablehlo.triangular_solve"(%a0, %a1) <{left_side = true, lower = true, unit_diagonal = true, transpose_a = #stablehlo<transpose ADJOINT>}> : (tensor<2x3x3xcomplex<f32>>, tensor<2x3x4xcomplex<f32>>) -> (tensor<2x3x4xcomplex<f32>>)
+  "func.return"(%v1) : (tensor<2x3x4xcomplex<f32>>) -> ()
+}
