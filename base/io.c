@@ -28,6 +28,7 @@ LEMNOS_NODISCARD static lemnos_status io_failure(int e, const char *doing, const
   const char *reason = strerror_r(e, text, sizeof text) == 0 ? text : "unknown error";
 #endif
   lemnos_status_code code = e == ENOENT || e == ENOTDIR ? LEMNOS_NOT_FOUND
+                            : e == EISDIR               ? LEMNOS_INVALID_ARGUMENT
                             : e == ENOMEM               ? LEMNOS_OUT_OF_MEMORY
                                                         : LEMNOS_IO_ERROR;
   return lemnos_status_make(code, "cannot %s '%s': %s", doing, path, reason);

@@ -196,6 +196,43 @@ uint64_t strv_hash(strv s) {
   return hash_bytes(s.data, s.len, 0);
 }
 
+// Letters inserted, left out, replaced, or swapped with the next; more than NEAR_MAX letters are never near.
+enum { NEAR_MAX = 48 };
+static int edits(strv a, strv b) {
+  int row[3][NEAR_MAX + 1];
+  for (int j = 0; j <= (int)b.len; j++) row[0][j] = j;
+  for (int i = 1; i <= (int)a.len; i++) {
+    int *now = row[i % 3], *last = row[(i + 2) % 3], *before = row[(i + 1) % 3];
+    now[0] = i;
+    for (int j = 1; j <= (int)b.len; j++) {
+      int least = last[j - 1] + (a.data[i - 1] != b.data[j - 1]);
+      if (last[j] + 1 < least) least = last[j] + 1;
+      if (now[j - 1] + 1 < least) least = now[j - 1] + 1;
+      if (i > 1 && j > 1 && a.data[i - 1] == b.data[j - 2] && a.data[i - 2] == b.data[j - 1] &&
+          before[j - 2] + 1 < least)
+        least = before[j - 2] + 1;
+      now[j] = least;
+    }
+  }
+  return row[a.len % 3][b.len];
+}
+
+static strv behind_last_dot(strv s) {
+  for (size_t i = s.len; i > 0; i--)
+    if (s.data[i - 1] == '.') return strv_drop(s, i);
+  return s;
+}
+
+void strv_near_try(strv_near *n, strv candidate) {
+  strv name = behind_last_dot(n->wanted), other = behind_last_dot(candidate);
+  if (!name.len || !other.len || n->wanted.len > NEAR_MAX || candidate.len > NEAR_MAX) return;
+  int allowed = 1 + (int)name.len / 5, distance = edits(n->wanted, candidate);
+  if (name.len < n->wanted.len && strv_eq(name, other) && distance > 1) distance = 1;  // another dialect's name
+  if (distance > allowed || (n->best.len && distance >= n->distance)) return;
+  n->best = candidate;
+  n->distance = distance;
+}
+
 void strbuf_deinit(strbuf *b) {
   free(b->data);
   *b = (strbuf){0};

@@ -202,6 +202,9 @@ static bool read_header(bc_reader *r, bc_cursor *c) {
   r->producer = (strv){(const char *)start, (size_t)(nul - start)};
   c->pos += r->producer.len + 1;
   r->vhlo_version = parse_producer(r->producer);
+  if (r->vhlo_version >> 16 > 1)
+    return bc_unimplemented(r, 4, "StableHLO version " STRV_FMT " is not known, the newest that can be read is 1.x",
+                            STRV_ARG(strv_drop(r->producer, strlen("StableHLO_v"))));
   return true;
 }
 

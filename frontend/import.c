@@ -132,7 +132,8 @@ bool import_op(import_ctx *c, import_scope *s, const mlir_op *op) {
   if (h) return h->fn(c, s, op);
   hlo_op hop;
   if (hlo_op_from_stablehlo(op->name, &hop)) return import_generic(c, s, op, hop);
-  return import_refuse(c, op->loc, "operation '" STRV_FMT "' is not supported", STRV_ARG(op->name));
+  return import_refuse(c, op->loc, "operation '" STRV_FMT "' is not supported%s", STRV_ARG(op->name),
+                       hlo_op_suggestion(c->arena, op->name, false));
 }
 
 bool import_block(import_ctx *c, import_scope *s, const mlir_block *b, import_values *out) {
@@ -463,6 +464,43 @@ static lemnos_status drop_layouts(hlo_module *m) {
   return LEMNOS_SUCCESS;
 }
 
+bool import_is_hlo_text(strv text) {
+  return strv_starts_with(skip_comments(text), STRV("HloModule"));
+}
+
+// What bytes are that are no text; NULL for text.
+static const char *foreign_format(strv s) {
+  static const struct {
+    const char *start, *what;
+  } known[] = {{"\x1f\x8b", "data compressed by gzip: decompress it first"},
+               {"PK\003\004", "a zip archive (such as an .npz file), not a program"},
+               {"\177ELF", "an executable or library"},
+               {"\x93NUMPY", "an array (.npy), not a program"},
+               {"\xff\xfe", "UTF-16 text: save it as UTF-8"},
+               {"\xfe\xff", "UTF-16 text: save it as UTF-8"},
+               {"BC\xc0\xde", "LLVM bitcode"}};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (strv_starts_with(s, strv_from_cstr(known[i].start))) return known[i].what;
+  for (size_t i = 0; i < s.len && i < 4096; i++) {
+    unsigned char c = (unsigned char)s.data[i];
+    if (c < ' ' && (c < '\t' || c > '\r') && c != 27)
+      return s.data[0] == '\n' ? "binary data, perhaps a serialized HloProto: have XLA dump HLO text (--xla_dump_hlo_as_text)"
+                               : "binary data";
+  }
+  return NULL;
+}
+
+lemnos_status import_find_text(strv file_name, const void *data, size_t size, strv *out) {
+  strv text = {data, size};
+  if (strv_starts_with(text, STRV("\xef\xbb\xbf"))) text = strv_drop(text, 3);  // a byte order mark
+  const char *what = foreign_format(text);
+  if (what)
+    return lemnos_status_make(LEMNOS_INVALID_ARGUMENT,
+                              STRV_FMT ": expected MLIR text, MLIR bytecode or HLO text, found %s", STRV_ARG(file_name), what);
+  *out = text;
+  return LEMNOS_SUCCESS;
+}
+
 lemnos_status import_program(arena *a, strv file_name, const void *data, size_t size, const import_options *options,
                              diag_sink *sink, hlo_module **out) {
   mlir_module *m = NULL;
@@ -470,9 +508,9 @@ lemnos_status import_program(arena *a, strv file_name, const void *data, size_t 
     LEMNOS_TRY(mlir_read_bytecode(a, file_name, data, size, sink, &m));
     return import_module(m, options, a, sink, out);
   }
-  strv text = {data, size};
-  strv start = skip_comments(text);
-  if (strv_starts_with(start, STRV("HloModule"))) {
+  strv text;
+  LEMNOS_TRY(import_find_text(file_name, data, size, &text));
+  if (import_is_hlo_text(text)) {
     hlo_module *parsed;
     LEMNOS_TRY(hlo_parse(a, file_name, text, sink, &parsed));
     LEMNOS_TRY(drop_layouts(parsed));

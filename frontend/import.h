@@ -22,6 +22,10 @@ LEMNOS_NODISCARD lemnos_status import_module(const mlir_module *m, const import_
 // `lemnos check`).
 LEMNOS_NODISCARD lemnos_status import_list_entries(const mlir_module *m, arena *a, strv **out_names, int *out_n);
 
+// The text in the bytes of a file, without byte order mark; INVALID_ARGUMENT says what else they seem to be.
+LEMNOS_NODISCARD lemnos_status import_find_text(strv file_name, const void *data, size_t size, strv *out);
+bool import_is_hlo_text(strv text);
+
 // Reads any program: MLIR bytecode, MLIR text (one module), or HLO text, told apart by content. Bytes must outlive the
 // module.
 LEMNOS_NODISCARD lemnos_status import_program(arena *a, strv file_name, const void *data, size_t size,

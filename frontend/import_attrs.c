@@ -102,12 +102,19 @@ static bool is_si64_list(const mlir_attr *a) {
   return t && t->kind == MLIR_TYPE_INTEGER && t->width == 64 && t->signedness != MLIR_UNSIGNED;
 }
 
+static bool lacks(import_ctx *c, const mlir_op *op, const char *name) {
+  strv_near near = {.wanted = strv_from_cstr(name)};
+  for (int i = 0; i < op->n_attrs; i++) strv_near_try(&near, op->attrs[i].name);
+  const char *found = near.best.len ? arena_printf(c->arena, "; it has '" STRV_FMT "'", STRV_ARG(near.best)) : "";
+  return import_fail(c, op->loc, "'" STRV_FMT "' lacks the attribute '%s'%s", STRV_ARG(op->name), name, found);
+}
+
 bool import_named_i64s(import_ctx *c, const mlir_op *op, const char *name, bool required, hlo_i64s *out) {
   const mlir_attr *a = mlir_op_attr(op, name);
   *out = (hlo_i64s){0};
   if (!a) {
     if (!required) return true;
-    return import_fail(c, op->loc, "'" STRV_FMT "' lacks the attribute '%s'", STRV_ARG(op->name), name);
+    return lacks(c, op, name);
   }
   if (import_i64s(c, a, out)) return true;
   return import_fail(c, op->loc, "'" STRV_FMT "': the attribute '%s' is not a list of integers", STRV_ARG(op->name),
@@ -627,7 +634,7 @@ void *import_attrs(import_ctx *c, const mlir_op *op, hlo_attr_list list, bool *o
     const mlir_attr *a = mlir_op_attr(op, d->stablehlo_name);
     if (!a && !d->required) continue;
     if (!a) {
-      *ok = import_fail(c, op->loc, "'" STRV_FMT "' lacks the attribute '%s'", STRV_ARG(op->name), d->stablehlo_name);
+      *ok = lacks(c, op, d->stablehlo_name);
     } else if (a->kind == MLIR_ATTR_DIALECT && strv_eq_cstr(a->mnemonic, "replica_group_mesh_axes")) {
       *ok = d->kind == HLO_ATTR_KIND_groups && import_mesh_groups(c, op, a, (hlo_groups *)(attrs + d->offset));
     } else if (!field(c, op, d->kind, a, attrs + d->offset)) {

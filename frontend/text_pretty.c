@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "frontend/text_internal.h"
+#include "hlo/hlo.h"
 
 typedef struct pretty_format {
   const char *name, *format;
@@ -600,6 +601,10 @@ bool text_parse_pretty(text_parser *p, op_state *s) {
   text_op_parser custom = text_find_custom(s->name);
   if (custom) return custom(p, s) && (s->attrs.len > 64 || check_duplicates(p, s));
   const char *format = find_format(p, s->name);
+  hlo_op known;
+  if (!format && !hlo_op_from_stablehlo(s->name, &known))
+    return text_error(p, s->at, "unknown operation '" STRV_FMT "'%s", STRV_ARG(strv_take(s->name, 60)),
+                      hlo_op_suggestion(p->arena, s->name, false));
   if (!format)
     return text_error(p, s->at, "no pretty form of '" STRV_FMT "' is known; write it in generic form, with quotes",
                       STRV_ARG(strv_take(s->name, 60)));

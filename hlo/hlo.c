@@ -29,6 +29,13 @@ bool hlo_op_from_stablehlo(strv name, hlo_op *out) {
   return false;
 }
 
+const char *hlo_op_suggestion(arena *a, strv name, bool text) {
+  strv_near near = {.wanted = name};
+  for (int i = 0; i < HLO_OP_COUNT; i++)
+    strv_near_try(&near, strv_from_cstr(text ? hlo_op_table[i].text_name : hlo_op_table[i].stablehlo_name));
+  return near.best.len ? arena_printf(a, "; did you mean '" STRV_FMT "'?", STRV_ARG(near.best)) : "";
+}
+
 bool hlo_op_from_text(strv name, hlo_op *out) {
   for (int i = 0; i < HLO_OP_COUNT; i++)
     if (strv_eq_cstr(name, hlo_op_table[i].text_name)) return *out = (hlo_op)i, true;

@@ -48,6 +48,8 @@ typedef struct hlo_op_info {
 
 extern const hlo_op_info hlo_op_table[HLO_OP_COUNT];
 bool hlo_op_from_stablehlo(strv name, hlo_op *out);  // "stablehlo.add", "chlo.erf", "check.expect_eq"
+// "; did you mean 'stablehlo.add'?", or nothing: the end of a message about an unknown name of an operation.
+const char *hlo_op_suggestion(arena *a, strv name, bool text);
 bool hlo_op_from_text(strv name, hlo_op *out);       // "get-tuple-element"
 static inline bool hlo_op_has(hlo_op op, int trait) { return (hlo_op_table[op].traits & trait) != 0; }
 

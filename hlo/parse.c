@@ -314,7 +314,9 @@ static hlo_instr *parse_right_side(hlo_parser *p, hlo_computation *c, strv name,
   if (!op.len) return hlo_parse_fail(p, op_at, "expected an operation"), NULL;
   if (!hlo_op_from_text(op, &i->op)) {
     p->n_unimplemented++;
-    return hlo_parse_fail(p, op_at, "unknown operation '" STRV_FMT "'", STRV_ARG(op)), NULL;
+    return hlo_parse_fail(p, op_at, "unknown operation '" STRV_FMT "'%s", STRV_ARG(op),
+                          hlo_op_suggestion(p->arena, op, true)),
+           NULL;
   }
   i->attrs = hlo_attrs_create(p->arena, (hlo_attr_list)hlo_op_table[i->op].attrs);
   if (!parse_parentheses(p, c, i, list)) return NULL;

@@ -141,16 +141,6 @@ static lemnos_status check_entry(check_state *s, const mlir_module *mlir, strv e
 // --- one module
 // ---------------------------------------------------------------------------------------------------------------
 
-static bool is_hlo_text(strv text) {
-  while (text.len) {
-    strv line;
-    strv_split(text, '\n', &line, &text);
-    line = strv_trim(line);
-    if (line.len && !strv_starts_with(line, STRV("//"))) return strv_starts_with(line, STRV("HloModule"));
-  }
-  return false;
-}
-
 static void check_module(check_state *s, file_result *r, const char *file, strv text) {
   arena *a = arena_create();
   diag_sink sink;
@@ -160,7 +150,7 @@ static void check_module(check_state *s, file_result *r, const char *file, strv 
   strv *entries = NULL;
   int n = 0;
   lemnos_status status;
-  if (!mlir_is_bytecode(text.data, text.len) && is_hlo_text(text)) {
+  if (!mlir_is_bytecode(text.data, text.len) && import_is_hlo_text(text)) {
     hlo_module *hlo = NULL;
     status = import_program(a, strv_from_cstr(file), text.data, text.len, NULL, &sink, &hlo);
     if (!status) status = check_hlo(s, a, hlo);
@@ -224,13 +214,16 @@ static void check_file(check_state *s, int index) {
   file_result *r = &s->results[index];
   char *bytes = NULL;
   size_t size = 0;
+  strv text;
   lemnos_status status = io_read_file(path, &bytes, &size);
   if (status)
     report(s, r, (place){.file = path}, status);
   else if (mlir_is_bytecode(bytes, size))
     check_module(s, r, path, (strv){bytes, size});
+  else if ((status = import_find_text(strv_from_cstr(path), bytes, size, &text)))
+    report(s, r, (place){.file = path}, status);
   else
-    check_parts(s, r, path, (strv){bytes, size});
+    check_parts(s, r, path, text);
   heap_aligned_free(bytes);
 }
 

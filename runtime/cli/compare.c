@@ -202,6 +202,18 @@ static lemnos_status read_meta(arena *a, const cli_expect *e, const char *archiv
   return status;
 }
 
+// A file with more results than the program has is of another program. n: 0 if there are several processes.
+static lemnos_status check_names(const npz *z, int n) {
+  for (int k = 0; n && k < z->entries.len; k++) {
+    strv name = z->entries.data[k].name;
+    int64_t i;
+    if (strv_starts_with(name, STRV("out")) && strv_parse_i64(strv_drop(name, 3), &i) && i >= n)
+      return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "%s holds " STRV_FMT ", but the program has %d result%s",
+                                z->path, STRV_ARG(name), n, n == 1 ? "" : "s");
+  }
+  return LEMNOS_SUCCESS;
+}
+
 lemnos_status compare_results(const cli_expect *e, int n, const interp_array *results, strbuf *text) {
   arena *a = arena_create();
   struct stat st;
@@ -213,6 +225,7 @@ lemnos_status compare_results(const cli_expect *e, int n, const interp_array *re
   lemnos_status status = read_meta(a, e, path, &meta);
   if (!status) status = npz_open(path, &z);
   if (!status) {
+    status = check_names(&z, e->n_results ? 0 : n);
     for (int i = 0; !status && i < n; i++) status = compare_one(e, &z, meta, i, &results[i], text, &passed);
     npz_close(&z);
   }

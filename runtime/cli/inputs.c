@@ -189,7 +189,15 @@ static lemnos_status make_input(const char *spec, const hlo_shape *s, int index,
   }
   char *bytes;
   size_t size;
-  LEMNOS_TRY(lemnos_status_annotate(io_read_file(spec, &bytes, &size), "argument %d", index));
+  lemnos_status opened = io_read_file(spec, &bytes, &size);
+  if (opened && strchr(spec, '=')) {
+    lemnos_status_free(opened);
+    return lemnos_status_make(LEMNOS_INVALID_ARGUMENT,
+                              "--input %s: '" STRV_FMT
+                              "' is not a type; expected one such as 2x3xf32, or the name of a file",
+                              spec, STRV_ARG(type));
+  }
+  LEMNOS_TRY(lemnos_status_annotate(opened, "argument %d", index));
   lemnos_status status = npy_read(spec, (strv){bytes, size}, s->dtype, out);
   heap_aligned_free(bytes);
   return lemnos_status_annotate(status, "argument %d", index);
@@ -346,10 +354,10 @@ static lemnos_status load_all(arena *a, const cli_inputs *in, int n, const hlo_s
     if (!args[i].data) {
       strbuf type = {0};
       hlo_shape_print_stablehlo(&type, shapes[i]);
-      lemnos_status status =
-          lemnos_status_make(LEMNOS_INVALID_ARGUMENT,
-                             "argument %d (%s) is missing: the program takes %d, give them by --inputs or --input%s%s",
-                             i, type.data, n, in->inputs ? "; there is no arg in " : "", in->inputs ? in->inputs : "");
+      lemnos_status status = lemnos_status_make(
+          LEMNOS_INVALID_ARGUMENT,
+          "argument %d (%s) is missing: the program takes %d, give them by --inputs or --input%s%s", i, type.data, n,
+          in->inputs ? arena_printf(a, "; there is no arg%d in ", i) : "", in->inputs ? in->inputs : "");
       strbuf_deinit(&type);
       return status;
     }

@@ -61,6 +61,13 @@ static void print_usage(FILE *f) {
           "  130  interrupted (Ctrl-C)\n");
 }
 
+static int unknown_command(const char *name) {
+  strv_near near = {.wanted = strv_from_cstr(name)};
+  for (const cli_command *c = cli_commands; c->name; c++) strv_near_try(&near, strv_from_cstr(c->name));
+  return cli_usage_error(NULL, "unknown command '%s'%s" STRV_FMT "%s", name, near.best.len ? ", did you mean " : "",
+                         STRV_ARG(near.best), near.best.len ? "?" : "");
+}
+
 int main(int argc, char **argv) {
   cli_interrupt interrupt = {0};
   if (argc < 2) {
@@ -73,7 +80,8 @@ int main(int argc, char **argv) {
     return status ? cli_fail("--version", status, NULL) : CLI_OK;
   }
   if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
-    if (argc > 2 && cli_find_command(argv[2])) {
+    if (argc > 2) {
+      if (!cli_find_command(argv[2])) return unknown_command(argv[2]);
       char *help[] = {"--help"};
       return cli_find_command(argv[2])->run(1, help, &interrupt);
     }
@@ -81,6 +89,6 @@ int main(int argc, char **argv) {
     return fflush(stdout) == 0 ? CLI_OK : CLI_TROUBLE;
   }
   const cli_command *c = cli_find_command(name);
-  if (!c) return cli_usage_error(NULL, "unknown command '%s'", name);
+  if (!c) return unknown_command(name);
   return c->run(argc - 2, argv + 2, &interrupt);
 }

@@ -43,6 +43,7 @@ static int exit_code(lemnos_status status, const cli_interrupt *interrupt) {
 int cli_fail(const char *command, lemnos_status status, const cli_interrupt *interrupt) {
   int code = exit_code(status, interrupt);
   const char *text = lemnos_status_message(status);
+  if (strncmp(text, "error: ", 7) == 0) text += 7;  // a message without a place
   fflush(stdout);
   size_t line = strcspn(text, "\n");
   const char *found = strstr(text, ": error: ");
@@ -143,6 +144,13 @@ static const cli_option *find_option(const cli_option *options, const char *text
   return NULL;
 }
 
+static int unknown_option(const char *command, const cli_option *options, strv name) {
+  strv_near near = {.wanted = name};
+  for (const cli_option *o = options; o->name; o++) strv_near_try(&near, strv_from_cstr(o->name));
+  return cli_usage_error(command, "unknown option " STRV_FMT "%s" STRV_FMT "%s", STRV_ARG(name),
+                         near.best.len ? ", did you mean " : "", STRV_ARG(near.best), near.best.len ? "?" : "");
+}
+
 int cli_parse(const char *command, int argc, char **argv, const cli_option *options, cli_strings *positional) {
   bool only_files = false;
   for (int i = 0; i < argc; i++) {
@@ -161,7 +169,7 @@ int cli_parse(const char *command, int argc, char **argv, const cli_option *opti
     }
     size_t n = arg[1] == '-' ? strcspn(arg, "=") : strlen(arg);
     const cli_option *o = find_option(options, arg, n);
-    if (!o) return cli_usage_error(command, "unknown option %.*s", (int)n, arg);
+    if (!o) return unknown_option(command, options, (strv){arg, n});
     const char *value = arg[n] == '=' ? arg + n + 1 : NULL;
     if (o->kind == CLI_FLAG && value) return cli_usage_error(command, "%s takes no value", o->name);
     if (o->kind != CLI_FLAG && !value) {

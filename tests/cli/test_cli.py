@@ -391,6 +391,63 @@ class BadInput(Case):
         self.refused("no_such_target", "run", m, "--inputs=zeros", "--device=interp", code=4)
 
 
+class BadUse(Case):
+    """What a newcomer gets wrong, and what the tool says."""
+
+    def test_programs(self):
+        """No program, or a program with a slip."""
+        add = ADD.encode()
+        os.mkdir(self.path("folder"))
+        generic = "func.func @main(%%x: tensor<2x3xf32>) -> tensor<3x2xf32> {\n  %%0 = \"stablehlo.transpose\"(%%x) {%s = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>\n  return %%0 : tensor<3x2xf32>\n}\n"
+        for name, data, message, *code in (
+                ("bom", b"\xef\xbb\xbf" + add, None), ("crlf", add.replace(b"\n", b"\r\n"), None), ("bom_hlo", "\ufeffHloModule m\nENTRY e {\n  ROOT x = f32[] parameter(0)\n}\n", None),
+                ("utf16", ADD.encode("utf-16-le"), "found binary"), ("utf16_bom", b"\xff\xfe" + ADD.encode("utf-16-le"), "UTF-16 text: save it as UTF-8"),
+                ("gz", b"\x1f\x8b\x08\x00" + bytes(20), "gz: expected MLIR text, MLIR bytecode or HLO text, found data compressed by gzip"), ("zip", b"PK\x03\x04" + bytes(20), "a zip archive"),
+                ("pb", b"\x0a\x06jit_f\x12\x06main.4\x1a\x80\x01" + bytes(40), "HloProto"), ("elf", b"\x7fELF\x02\x01", "an executable"), ("npy", npy("<f4", (1,), f32(1)), r"an array \(.npy\)"),
+                ("bin", bytes(range(256)), "found binary data$"), ("empty", "", "empty:1:1: error: the file is empty"), ("blank", "\n \n", "^lemnos run: error: the module has no function$"),
+                ("cut", add[:-3], "cut:1:78: error: this region is never closed"),
+                ("op", add.replace(b".add", b".ad"), r"op:2:8: error: unknown operation 'stablehlo.ad'; did you mean 'stablehlo.add'\?"),
+                ("dialect", add.replace(b"stablehlo.add", b"mhlo.add"), r"unknown operation 'mhlo.add'; did you mean 'stablehlo.add'\?"),
+                ("swapped", add.replace(b"stablehlo.add", b"stabelhlo.add"), "did you mean 'stablehlo.add'"),
+                ("far", add.replace(b"stablehlo.add", b"stablehlo.frobnicate"), "unknown operation 'stablehlo.frobnicate'$"),
+                ("hlo", "HloModule m\nENTRY e {\n  x = f32[2] parameter(0)\n  ROOT y = f32[2] mutiply(x, x)\n}\n", r"unknown operation 'mutiply'; did you mean 'multiply'\?", 4),
+                ("generic", generic.replace("transpose", "transpos") % "permutation", "operation 'stablehlo.transpos' is not supported; did you mean 'stablehlo.transpose'", 4),
+                ("attribute", generic % "permutaion", "lacks the attribute 'permutation'; it has 'permutaion'")):
+            with self.subTest(name):
+                m = self.file(name, data)
+                if message is None:
+                    self.lemnos("run", m, "--inputs=ones", "--device=interp")
+                else:
+                    out, err = self.lemnos("run", m, "--inputs=ones", "--device=interp", code=code[0] if code else 3)
+                    self.assertRegex(err, "(?m)" + message)
+                    self.assertNotIn("error: error:", err)
+        self.refused("cannot read 'folder': Is a directory", "run", "folder")
+        self.assertIn("FAIL gz: gz: expected MLIR text", self.lemnos("check", "gz", code=1)[0])
+        self.assertIn("1 skipped", self.lemnos("check", "bom")[0])  # it takes arguments: it was read
+
+    def test_versions(self):
+        head = b"ML\xefR\x0d"  # format 6; the producer follows
+        self.refused("byte 4: StableHLO version 9.1.0 is not known, the newest that can be read is 1.x", "run", self.file("newer.bc", head + b"StableHLO_v9.1.0\0"), code=4)
+        self.refused("bytecode version 63 is not known", "run", self.file("format.bc", head[:4] + b"\x7fStableHLO_v1.0.0\0"), code=4)
+        self.refused(r"byte \d+: the producer string has no end", "run", self.file("cut.bc", head + b"Stable"))
+
+    def test_arguments(self):
+        one = npz({"arg0": npy("<f4", (2, 3), f32(1, 2, 3, 4, 5, 6))})
+        m, n = self.file("add.mlir", ADD), self.file("one.npz", one)
+        self.refused("there is no arg1 in .*one.npz", "run", m, "--inputs", n)
+        self.refused("'2x3f32' is not a type; expected one such as 2x3xf32", "run", m, "--input=2x3f32=0", "--input=2x3xf32=0")
+        self.refused("expected.npz holds out1, but the program has 1 result$", "run", m, "--inputs=ones", "--device=interp", "--expect",
+                     self.file("expected.npz", npz({"out%d" % k: npy("<f4", (2, 3), f32(2, 2, 2, 2, 2, 2)) for k in range(2)})))
+
+    def test_names(self):
+        self.refused("unknown command 'rnu', did you mean run", "rnu", code=2)
+        self.refused("unknown command 'chekc', did you mean check", "help", "chekc", code=2)
+        self.refused(r"unknown command 'nope' \(see", "help", "nope", code=2)
+        self.refused("unknown option --devic, did you mean --device", "run", "x", "--devic=interp", code=2)
+        self.refused(r"unknown option --frobnicate \(see", "run", "x", "--frobnicate", code=2)
+        self.refused("found x and y", "run", "x", "y", code=2)
+
+
 class Limits(Case):
     def test_timeout(self):
         m = self.file("loop.mlir", LONG_LOOP)

@@ -509,7 +509,7 @@ START_TEST(errors_show_place_and_expectation) {
                "expected one of FFT IFFT RFFT IRFFT, found 'X'");
   expect_error("\"t.o\"() {a = #stablehlo.gather<x = 1>} : () -> ()", 1, "'x' is not a field of #stablehlo.gather");
   expect_error("\"t.o\"() : () -> tensor<4yf32>", 1, "1:25: error: expected 'x' after the dimension");
-  expect_error("foo.bar %a", 1, "no pretty form of 'foo.bar' is known");
+  expect_error("foo.bar %a", 1, "unknown operation 'foo.bar'");
   expect_error("module {\n", 1, "1:8: error: this region is never closed");
   expect_error("\"t.o", 1, "a string that does not end on its line");
   expect_error("", 1, "the file is empty");
