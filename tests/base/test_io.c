@@ -58,7 +58,7 @@ START_TEST(failures) {
   ASSERT_FAILS(io_read_file("/nonexistent/x", &data, &size), LEMNOS_NOT_FOUND, "/nonexistent/x");
   ASSERT_FAILS(io_read_file("/", &data, &size), LEMNOS_INVALID_ARGUMENT, "cannot read '/'");
   ASSERT_FAILS(io_write_file("/nonexistent/x", "a", 1), LEMNOS_NOT_FOUND, "cannot write");
-  ASSERT_FAILS(io_write_file("/", "a", 1), LEMNOS_IO_ERROR, "cannot write '/'");
+  ASSERT_FAILS(io_write_file("/", "a", 1), LEMNOS_INVALID_ARGUMENT, "cannot write '/'");
   ASSERT_OK(io_write_file("/dev/null", "abc", 3));
   if (access("/dev/full", W_OK) == 0) ASSERT_FAILS(io_write_file("/dev/full", "a", 1), LEMNOS_IO_ERROR, "No space");
 }
