@@ -59,7 +59,7 @@ static lemnos_status run_approx_top_k(interp_call *c) {
   interp_array *out = interp_result(c, 0);
   const interp_region *r = c->in->aux;
   int64_t dim = -1, strides[INTERP_MAX_RANK], out_strides[INTERP_MAX_RANK];
-  int n_ops = c->in->n_results, bytes[8];
+  int n_ops = c->in->n_results;
   for (int d = 0; d < x->rank; d++)
     if (out->dims[d] != x->dims[d]) dim = d;
   if (dim < 0) dim = x->rank - 1;
@@ -68,7 +68,9 @@ static lemnos_status run_approx_top_k(interp_call *c) {
   int64_t n = x->dims[dim], k = out->dims[dim], inner = strides[dim], lines = n ? interp_count(x) / n : 0;
   int64_t *order = interp_scratch(c->cx, (size_t)n * 8 + 8);
   void *scratch = interp_scratch(c->cx, interp_region_scratch(r));
-  if (!order || !scratch) return interp_scratch_failed(c, (size_t)n * 8);
+  int *bytes = interp_scratch(c->cx, (size_t)n_ops * sizeof *bytes);
+  const void **in = interp_scratch(c->cx, (size_t)n_ops * 2 * sizeof *in);
+  if (!order || !scratch || !bytes || !in) return interp_scratch_failed(c, (size_t)n * 8);
   for (int q = 0; q < n_ops; q++) bytes[q] = hlo_dtype_bytes(interp_arg(c, q)->dtype);
   for (int64_t l = 0; l < lines; l++) {
     int64_t o = l / inner, i = l % inner, base = o * inner * n + i, out_base = o * inner * k + i, have = 0;
@@ -76,7 +78,6 @@ static lemnos_status run_approx_top_k(interp_call *c) {
       int64_t at = have;
       while (at > 0) {
         uint8_t before = 0;
-        const void *in[16];
         void *res[1] = {&before};
         for (int q = 0; q < n_ops; q++) {
           in[2 * q] = (char *)interp_arg(c, q)->data + (base + e * inner) * bytes[q];
@@ -103,7 +104,7 @@ static lemnos_status compile_approx_top_k(interp_compiler *c, interp_insn *in) {
   interp_region *r;
   const hlo_instr *i = in->src;
   int n = in->n_results;
-  bool ok = i->n_called == 1 && in->n_args == 2 * n && n >= 1 && n <= 8 && in->arg_types[0].rank > 0 &&
+  bool ok = i->n_called == 1 && in->n_args == 2 * n && n >= 1 && in->arg_types[0].rank > 0 &&
             !(in->flags & INTERP_DYNAMIC) && i->called[0]->n_params == 2 * n &&
             i->called[0]->root->shape->dtype == HLO_PRED;
   int shrunk = 0;

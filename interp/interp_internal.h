@@ -313,6 +313,10 @@ void interp_cvt_run(const interp_cvt *v, int64_t n, const void *in, void *out);
 typedef struct interp_region interp_region;
 LEMNOS_NODISCARD lemnos_status interp_region_compile(interp_compiler *c, const hlo_computation *comp,
                                                      interp_region **out);
+// Parts of one block of scratch begin at multiples of 64 bytes.
+static inline size_t interp_align(size_t bytes) {
+  return (bytes + 63) & ~(size_t)63;
+}
 size_t interp_region_scratch(const interp_region *r);  // bytes a run needs
 bool interp_region_is_lanes(const interp_region *r);   // false: only on the calling thread, one element at a time
 // n <= INTERP_LANES elements of each parameter leaf; out[k] may be one of in[].
@@ -340,11 +344,28 @@ LEMNOS_NODISCARD lemnos_status interp_fold_compile(interp_compiler *c, const hlo
 static inline const interp_fold *interp_fold_for(const interp_fold *f, int64_t count) {
   return f->kept_wide && count > INTERP_SHORT ? f->kept_wide : f;
 }
-size_t interp_fold_scratch(const interp_fold *f);
+size_t interp_fold_scratch(const interp_fold *f);  // a multiple of 64
 LEMNOS_NODISCARD lemnos_status interp_fold_step(const interp_fold *f, interp_ctx *cx, void *scratch, int64_t n,
                                                 const void *const *x, void *const *acc);
 void interp_fold_widen(const interp_fold *f, int k, int64_t n, const void *in, void *acc);
 void interp_fold_narrow(const interp_fold *f, int k, int64_t n, const void *acc, void *out);
+
+// What an instruction over (inputs.., init values..) -> (results..) works on, per operand; false: no memory.
+typedef struct interp_fold_arrays {
+  const char **in, **init;
+  char **out;
+  int *bytes;
+} interp_fold_arrays;
+bool interp_fold_arrays_init(interp_call *c, const interp_fold *f, interp_fold_arrays *a);
+
+// A thread's scratch: what interp_fold_step needs, and per operand INTERP_LANES accumulators and elements of 16 bytes.
+typedef struct interp_fold_lanes {
+  char *fold;
+  char **acc, **x;
+  const void **at;  // the elements of a step, wherever they are
+} interp_fold_lanes;
+size_t interp_fold_lanes_bytes(const interp_fold *f);
+interp_fold_lanes interp_fold_lanes_at(const interp_fold *f, char *scratch);
 
 // --- dot.c: the kernel that convolution shares
 // --------------------------------------------------------------------------

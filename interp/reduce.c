@@ -8,7 +8,6 @@
 // commutative operations over contiguous elements, whose lanes are interleaved).
 #include "interp/interp_internal.h"
 
-#define MAX_OPERANDS 32
 #define CHUNKED_MIN 8192
 
 typedef struct reduce_job {
@@ -18,10 +17,7 @@ typedef struct reduce_job {
   int64_t kept_dims[INTERP_MAX_RANK], kept_strides[INTERP_MAX_RANK];
   int64_t reduced_dims[INTERP_MAX_RANK], reduced_strides[INTERP_MAX_RANK];
   int64_t outputs, count;
-  const char *in[MAX_OPERANDS];
-  const char *init[MAX_OPERANDS];
-  char *out[MAX_OPERANDS];
-  int bytes[MAX_OPERANDS];
+  interp_fold_arrays a;
   char **scratch;         // per thread
   lemnos_status *status;  // per thread, first failure
 } reduce_job;
@@ -35,26 +31,23 @@ static int64_t offset_of(int64_t index, int n, const int64_t *dims, const int64_
   return at;
 }
 
-// Layout of a thread's scratch: fold scratch, then per operand acc lanes and x lanes (16 bytes each), then offsets.
+// A thread's scratch: the fold's lanes, its initial values (16 bytes each) and their addresses, then offsets.
 static size_t scratch_bytes(const interp_fold *f) {
-  return ((interp_fold_scratch(f) + 63) & ~(size_t)63) + (size_t)f->n * INTERP_LANES * 32 + INTERP_LANES * 16;
+  return interp_fold_lanes_bytes(f) + (size_t)f->n * (16 + sizeof(void *)) + 64 + INTERP_LANES * sizeof(int64_t);
 }
 
 typedef struct lanes {
-  char *fold;
-  char *acc[MAX_OPERANDS], *x[MAX_OPERANDS];
+  interp_fold_lanes f;
+  char *totals;
+  void **total_at;
   int64_t *offsets;
 } lanes;
 
 static lanes lanes_at(const interp_fold *f, char *scratch) {
-  lanes l = {.fold = scratch};
-  scratch += (interp_fold_scratch(f) + 63) & ~(size_t)63;
-  for (int k = 0; k < f->n; k++) {
-    l.acc[k] = scratch;
-    l.x[k] = scratch + INTERP_LANES * 16;
-    scratch += INTERP_LANES * 32;
-  }
-  l.offsets = (int64_t *)scratch;
+  lanes l = {.f = interp_fold_lanes_at(f, scratch), .totals = scratch + interp_fold_lanes_bytes(f)};
+  l.total_at = (void **)(l.totals + (size_t)f->n * 16);
+  l.offsets = (int64_t *)(l.total_at + f->n);
+  for (int k = 0; k < f->n; k++) l.total_at[k] = l.totals + 16 * k;
   return l;
 }
 
@@ -90,22 +83,22 @@ static lemnos_status reduce_block(const reduce_job *j, int64_t begin, int64_t n,
   int64_t stride;
   bool is_even = even(l.offsets, n, &stride);
   for (int k = 0; k < f->n; k++) {
-    interp_fold_widen(f, k, 1, j->init[k], one);
-    interp_fill(l.acc[k], one, hlo_dtype_bytes(f->acc_types[k]), n);
+    interp_fold_widen(f, k, 1, j->a.init[k], one);
+    interp_fill(l.f.acc[k], one, hlo_dtype_bytes(f->acc_types[k]), n);
   }
   int64_t index[INTERP_MAX_RANK] = {0}, at = 0;
   for (int64_t r = 0; r < j->count; r++) {
-    const void *x[MAX_OPERANDS];
+    const void **x = l.f.at;
     for (int k = 0; k < f->n; k++) {
-      const char *base = j->in[k] + at * j->bytes[k];
+      const char *base = j->a.in[k] + at * j->a.bytes[k];
       if (is_even && stride == 1) {
-        x[k] = base + l.offsets[0] * j->bytes[k];
+        x[k] = base + l.offsets[0] * j->a.bytes[k];
       } else {
-        gather(l.offsets, n, is_even, stride, j->bytes[k], base, l.x[k]);
-        x[k] = l.x[k];
+        gather(l.offsets, n, is_even, stride, j->a.bytes[k], base, l.f.x[k]);
+        x[k] = l.f.x[k];
       }
     }
-    LEMNOS_TRY(interp_fold_step(f, j->cx, l.fold, n, x, (void *const *)l.acc));
+    LEMNOS_TRY(interp_fold_step(f, j->cx, l.f.fold, n, x, (void *const *)l.f.acc));
     for (int d = j->n_reduced - 1; d >= 0; d--) {
       at += j->reduced_strides[d];
       if (++index[d] < j->reduced_dims[d]) break;
@@ -113,7 +106,7 @@ static lemnos_status reduce_block(const reduce_job *j, int64_t begin, int64_t n,
       index[d] = 0;
     }
   }
-  for (int k = 0; k < f->n; k++) interp_fold_narrow(f, k, n, l.acc[k], j->out[k] + begin * j->bytes[k]);
+  for (int k = 0; k < f->n; k++) interp_fold_narrow(f, k, n, l.f.acc[k], j->a.out[k] + begin * j->a.bytes[k]);
   return LEMNOS_SUCCESS;
 }
 
@@ -126,13 +119,13 @@ static lemnos_status reduce_chunked(const reduce_job *j, int64_t output, char *s
   bool linear = j->n_reduced == 1;
   // Contiguous elements under a commutative operation: lane i may as well take every n-th element.
   bool across = linear && j->reduced_strides[0] == 1 && f->fn && hlo_op_has(f->op, HLO_TRAIT_C);
-  const void *x[MAX_OPERANDS];
+  const void **x = l.f.at;
   for (int64_t r = 0; r < size && across; r++) {
-    x[0] = j->in[0] + (base + r * n) * j->bytes[0];
+    x[0] = j->a.in[0] + (base + r * n) * j->a.bytes[0];
     if (r == 0)
-      interp_fold_widen(f, 0, n, x[0], l.acc[0]);
+      interp_fold_widen(f, 0, n, x[0], l.f.acc[0]);
     else
-      LEMNOS_TRY(interp_fold_step(f, j->cx, l.fold, n, x, (void *const *)l.acc));
+      LEMNOS_TRY(interp_fold_step(f, j->cx, l.f.fold, n, x, (void *const *)l.f.acc));
   }
   for (int64_t r = 0; r < size && !across; r++) {
     for (int64_t k = 0; k < n; k++) {
@@ -141,31 +134,26 @@ static lemnos_status reduce_chunked(const reduce_job *j, int64_t output, char *s
           base + (linear ? e * j->reduced_strides[0] : offset_of(e, j->n_reduced, j->reduced_dims, j->reduced_strides));
     }
     for (int k = 0; k < f->n; k++) {
-      gather(l.offsets, n, linear, linear ? size * j->reduced_strides[0] : 0, j->bytes[k], j->in[k], l.x[k]);
-      if (r == 0) interp_fold_widen(f, k, n, l.x[k], l.acc[k]);
-      x[k] = l.x[k];
+      gather(l.offsets, n, linear, linear ? size * j->reduced_strides[0] : 0, j->a.bytes[k], j->a.in[k], l.f.x[k]);
+      if (r == 0) interp_fold_widen(f, k, n, l.f.x[k], l.f.acc[k]);
+      x[k] = l.f.x[k];
     }
-    if (r > 0) LEMNOS_TRY(interp_fold_step(f, j->cx, l.fold, n, x, (void *const *)l.acc));
+    if (r > 0) LEMNOS_TRY(interp_fold_step(f, j->cx, l.f.fold, n, x, (void *const *)l.f.acc));
   }
   // The lanes in order, behind the init value. acc of a wide fold is f64: fold those with the wide loop itself.
-  char total[MAX_OPERANDS][16];
-  void *acc[MAX_OPERANDS];
-  for (int k = 0; k < f->n; k++) {
-    interp_fold_widen(f, k, 1, j->init[k], total[k]);
-    acc[k] = total[k];
-  }
+  for (int k = 0; k < f->n; k++) interp_fold_widen(f, k, 1, j->a.init[k], l.total_at[k]);
   interp_fold plain = *f;
   plain.wide = false;
   for (int64_t i = 0; i < n; i++) {
-    for (int k = 0; k < f->n; k++) x[k] = l.acc[k] + i * hlo_dtype_bytes(f->acc_types[k]);
-    LEMNOS_TRY(interp_fold_step(&plain, j->cx, l.fold, 1, x, acc));
+    for (int k = 0; k < f->n; k++) x[k] = l.f.acc[k] + i * hlo_dtype_bytes(f->acc_types[k]);
+    LEMNOS_TRY(interp_fold_step(&plain, j->cx, l.f.fold, 1, x, l.total_at));
   }
   for (int64_t e = j->count - rest; e < j->count; e++) {
     int64_t at = base + offset_of(e, j->n_reduced, j->reduced_dims, j->reduced_strides);
-    for (int k = 0; k < f->n; k++) x[k] = j->in[k] + at * j->bytes[k];
-    LEMNOS_TRY(interp_fold_step(f, j->cx, l.fold, 1, x, acc));
+    for (int k = 0; k < f->n; k++) x[k] = j->a.in[k] + at * j->a.bytes[k];
+    LEMNOS_TRY(interp_fold_step(f, j->cx, l.f.fold, 1, x, l.total_at));
   }
-  for (int k = 0; k < f->n; k++) interp_fold_narrow(f, k, 1, total[k], j->out[k] + output * j->bytes[k]);
+  for (int k = 0; k < f->n; k++) interp_fold_narrow(f, k, 1, l.total_at[k], j->a.out[k] + output * j->a.bytes[k]);
   return LEMNOS_SUCCESS;
 }
 
@@ -193,7 +181,7 @@ static int coalesce(int n, int64_t *dims, int64_t *strides) {
 
 static lemnos_status run_reduce(interp_call *c) {
   const interp_fold *f = c->in->aux;
-  int n = f->n, threads = c->cx->n_threads;
+  int threads = c->cx->n_threads;
   reduce_job j = {.cx = c->cx, .outputs = 1, .count = 1};
   const interp_array *first = interp_arg(c, 0);
   hlo_i64s dims = HLO_ATTRS(c->in->src, dimensions)->dimensions;
@@ -210,12 +198,7 @@ static lemnos_status run_reduce(interp_call *c) {
   j.f = f = interp_fold_for(f, j.count);
   if (j.count) j.n_reduced = coalesce(j.n_reduced, j.reduced_dims, j.reduced_strides);
   j.n_kept = coalesce(j.n_kept, j.kept_dims, j.kept_strides);
-  for (int k = 0; k < n; k++) {
-    j.in[k] = interp_arg(c, k)->data;
-    j.init[k] = interp_arg(c, n + k)->data;
-    j.out[k] = interp_result(c, k)->data;
-    j.bytes[k] = hlo_dtype_bytes(f->types[k]);
-  }
+  if (!interp_fold_arrays_init(c, f, &j.a)) return interp_scratch_failed(c, 64);
   bool parallel = !f->region || interp_region_is_lanes(f->region);
   if (!parallel) threads = 1;
   j.status = interp_scratch(c->cx, sizeof *j.status * (size_t)threads);
@@ -249,7 +232,6 @@ static lemnos_status run_reduce(interp_call *c) {
 
 static lemnos_status compile_reduce(interp_compiler *c, interp_insn *in) {
   int n = in->n_args / 2;
-  if (n > MAX_OPERANDS) return interp_refuse(in->src, "more than %d operands", MAX_OPERANDS);
   interp_fold *f;
   LEMNOS_TRY(interp_fold_compile(c, in->src->called[0], n, in->arg_types, &f));
   in->aux = f;
@@ -264,11 +246,11 @@ static lemnos_status run_map(interp_call *c) {
   const interp_region *r = c->in->aux;
   int64_t total = interp_count(interp_result(c, 0));
   void *scratch = interp_scratch(c->cx, interp_region_scratch(r));
-  if (!scratch) return interp_scratch_failed(c, interp_region_scratch(r));
+  const void **in = interp_scratch(c->cx, (size_t)c->in->n_args * sizeof *in);
+  void **out = interp_scratch(c->cx, (size_t)c->in->n_results * sizeof *out);
+  if (!scratch || !in || !out) return interp_scratch_failed(c, interp_region_scratch(r));
   for (int64_t at = 0; at < total; at += INTERP_LANES) {
     int64_t n = total - at < INTERP_LANES ? total - at : INTERP_LANES;
-    const void *in[MAX_OPERANDS];
-    void *out[MAX_OPERANDS];
     for (int k = 0; k < c->in->n_args; k++)
       in[k] = (char *)interp_arg(c, k)->data + at * hlo_dtype_bytes(interp_arg(c, k)->dtype);
     for (int k = 0; k < c->in->n_results; k++)
@@ -311,7 +293,10 @@ static lemnos_status run_scan(interp_call *c) {
   int64_t dim = a->dimension, steps = n_in ? interp_arg(c, 0)->dims[dim] : 0;
   bool self_alloc = (c->in->flags & INTERP_SELF_ALLOC) != 0;
   interp_frame f = {0};
-  interp_value args[2 * MAX_OPERANDS] = {0}, results[2 * MAX_OPERANDS] = {0};
+  size_t room = (size_t)(c->in->n_args + c->in->n_results) * sizeof(interp_value);
+  interp_value *args = interp_scratch(c->cx, room), *results = args + c->in->n_args;
+  if (!args) return interp_scratch_failed(c, room);
+  memset(args, 0, room);
   lemnos_status s = interp_frame_init(c->cx, &f, body);
   for (int k = 0; k < n_carry; k++) interp_value_share(&args[n_in + k], interp_arg_value(c, n_in + k));
   for (int64_t t = 0; t < steps && !s; t++) {
@@ -363,8 +348,6 @@ static lemnos_status run_scan(interp_call *c) {
 static lemnos_status compile_scan(interp_compiler *c, interp_insn *in) {
   const hlo_attrs_scan *a = HLO_ATTRS(in->src, scan);
   const interp_code *body;
-  if (in->n_args > MAX_OPERANDS || in->n_results > MAX_OPERANDS)
-    return interp_refuse(in->src, "more than %d operands", MAX_OPERANDS);
   if (a->n_carries < 0 || a->n_carries > in->n_results || a->n_carries > in->n_args)
     return interp_refuse(in->src, "%lld carries of %d operands", (long long)a->n_carries, in->n_args);
   LEMNOS_TRY(interp_compile_computation(c, in->src->called[0], &body));
@@ -385,7 +368,6 @@ lemnos_status interp_compile_reduce(interp_compiler *c, interp_insn *in) {
       return compile_scan(c, in);
     case HLO_OP_MAP: {
       interp_region *r;
-      if (in->n_args > MAX_OPERANDS) return interp_refuse(in->src, "more than %d operands", MAX_OPERANDS);
       LEMNOS_TRY(interp_region_compile(c, in->src->called[0], &r));
       in->aux = r;
       in->fn = run_map;

@@ -218,9 +218,13 @@ lemnos_status interp_region_compile(interp_compiler *c, const hlo_computation *c
   return LEMNOS_SUCCESS;
 }
 
-// Room for the lanes, and behind it one block per result, so that results may overwrite inputs.
+static size_t swap_offset(const interp_region *r) {
+  return interp_align(r->scratch);
+}
+
+// Room for the lanes, and behind it one element of each result, for results that overwrite each other's inputs.
 size_t interp_region_scratch(const interp_region *r) {
-  return r->scratch + 64;
+  return swap_offset(r) + (size_t)r->n_results * 16;
 }
 bool interp_region_is_lanes(const interp_region *r) {
   return r->lanes;
@@ -301,12 +305,12 @@ lemnos_status interp_region_run(const interp_region *r, interp_ctx *cx, void *sc
     }
     return LEMNOS_SUCCESS;
   }
-  char tmp[16 * 64];
+  char *tmp = base + swap_offset(r);
   for (int64_t e = 0; e < n; e++) {
-    for (int k = 0; k < r->n_results && k < 64; k++)
+    for (int k = 0; k < r->n_results; k++)
       memcpy(tmp + 16 * k, (const char *)lane_address(&r->results[k], in, base) + e * r->result_bytes[k],
              (size_t)r->result_bytes[k]);
-    for (int k = 0; k < r->n_results && k < 64; k++)
+    for (int k = 0; k < r->n_results; k++)
       memcpy((char *)out[k] + e * r->result_bytes[k], tmp + 16 * k, (size_t)r->result_bytes[k]);
   }
   return LEMNOS_SUCCESS;
@@ -355,8 +359,13 @@ lemnos_status interp_fold_compile(interp_compiler *c, const hlo_computation *bod
   return interp_region_compile(c, body, &f->region);
 }
 
+// Of a region: the addresses of its 2 n arguments, then its own scratch.
+static size_t fold_addresses(const interp_fold *f) {
+  return interp_align(2 * (size_t)f->n * sizeof(void *));
+}
+
 size_t interp_fold_scratch(const interp_fold *f) {
-  return f->region ? interp_region_scratch(f->region) : sizeof(double) * INTERP_LANES;
+  return interp_align(f->region ? fold_addresses(f) + interp_region_scratch(f->region) : sizeof(double) * INTERP_LANES);
 }
 
 lemnos_status interp_fold_step(const interp_fold *f, interp_ctx *cx, void *scratch, int64_t n, const void *const *x,
@@ -371,13 +380,46 @@ lemnos_status interp_fold_step(const interp_fold *f, interp_ctx *cx, void *scrat
     f->fn(&f->param, n, in, acc[0]);
     return LEMNOS_SUCCESS;
   }
-  const void *in[2 * 32];
-  if (f->n > 32) return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "interpreter: more than 32 operands in a reduction");
+  const void **in = scratch;
   for (int k = 0; k < f->n; k++) {
     in[k] = acc[k];
     in[f->n + k] = x[k];
   }
-  return interp_region_run(f->region, cx, scratch, n, in, acc);
+  return interp_region_run(f->region, cx, (char *)scratch + fold_addresses(f), n, in, acc);
+}
+
+bool interp_fold_arrays_init(interp_call *c, const interp_fold *f, interp_fold_arrays *a) {
+  size_t n = (size_t)f->n;
+  a->in = interp_scratch(c->cx, n * sizeof *a->in);
+  a->init = interp_scratch(c->cx, n * sizeof *a->init);
+  a->out = interp_scratch(c->cx, n * sizeof *a->out);
+  a->bytes = interp_scratch(c->cx, n * sizeof *a->bytes);
+  if (!a->in || !a->init || !a->out || !a->bytes) return false;
+  for (int k = 0; k < f->n; k++) {
+    a->in[k] = interp_arg(c, k)->data;
+    a->init[k] = interp_arg(c, f->n + k)->data;
+    a->out[k] = interp_result(c, k)->data;
+    a->bytes[k] = hlo_dtype_bytes(f->types[k]);
+  }
+  return true;
+}
+
+size_t interp_fold_lanes_bytes(const interp_fold *f) {
+  size_t n = (size_t)f->n;
+  return interp_fold_scratch(f) + interp_align(3 * n * sizeof(char *)) + n * INTERP_LANES * 32;
+}
+
+interp_fold_lanes interp_fold_lanes_at(const interp_fold *f, char *scratch) {
+  size_t n = (size_t)f->n;
+  interp_fold_lanes l = {.fold = scratch, .acc = (char **)(scratch + interp_fold_scratch(f))};
+  l.x = l.acc + n;
+  l.at = (const void **)(l.x + n);
+  char *lane = (char *)l.acc + interp_align(3 * n * sizeof(char *));
+  for (size_t k = 0; k < n; k++) {
+    l.acc[k] = lane + k * INTERP_LANES * 32;
+    l.x[k] = l.acc[k] + INTERP_LANES * 16;
+  }
+  return l;
 }
 
 void interp_fold_widen(const interp_fold *f, int k, int64_t n, const void *in, void *acc) {

@@ -7,8 +7,6 @@
 // update is that copy; one binary operation is a typed loop over the row; any other body runs over blocks of lanes.
 #include "interp/index_internal.h"
 
-#define MAX_OPERANDS 32
-
 typedef struct scatter {
   int n;           // inputs
   bool assign;     // body returns the update
@@ -21,10 +19,13 @@ typedef struct scatter {
 typedef struct scatter_state {
   const scatter *s;
   interp_call *c;
-  char *in[MAX_OPERANDS];
-  const char *updates[MAX_OPERANDS];
-  int bytes[MAX_OPERANDS];
-  char *x[MAX_OPERANDS], *u[MAX_OPERANDS];  // lanes of rows that are not contiguous
+  // Per input:
+  char **in;
+  const char **updates;
+  int *bytes;
+  char **x, **u;  // lanes of rows that are not contiguous
+  const void **region_in;
+  void **region_out;
   void *scratch;
   // Of the operand's dimensions: its stride, the window's dimension (-1: none), and of that the size and stride.
   int rank;
@@ -37,8 +38,8 @@ typedef struct scatter_state {
 // n targets at `to`, spaced by ts, take updates at `from`, spaced by us.
 static lemnos_status apply_lanes(scatter_state *t, int64_t n, int64_t to, int64_t ts, int64_t from, int64_t us) {
   const scatter *s = t->s;
-  const void *in[2 * MAX_OPERANDS];
-  void *out[MAX_OPERANDS];
+  const void **in = t->region_in;
+  void **out = t->region_out;
   for (int k = 0; k < s->n; k++) {
     int b = t->bytes[k];
     char *x = t->in[k] + to * b;
@@ -99,8 +100,21 @@ static lemnos_status apply_window(scatter_state *t, const int64_t *start, int64_
   return LEMNOS_SUCCESS;
 }
 
+static bool allocate(interp_ctx *cx, scatter_state *t) {
+  size_t n = (size_t)t->s->n;
+  t->in = interp_scratch(cx, n * sizeof *t->in);
+  t->updates = interp_scratch(cx, n * sizeof *t->updates);
+  t->bytes = interp_scratch(cx, n * sizeof *t->bytes);
+  t->x = interp_scratch(cx, n * sizeof *t->x);
+  t->u = interp_scratch(cx, n * sizeof *t->u);
+  t->region_in = interp_scratch(cx, 2 * n * sizeof *t->region_in);
+  t->region_out = interp_scratch(cx, n * sizeof *t->region_out);
+  return t->in && t->updates && t->bytes && t->x && t->u && t->region_in && t->region_out;
+}
+
 static lemnos_status prepare_lanes(interp_call *c, scatter_state *t) {
   const scatter *s = t->s;
+  if (!allocate(c->cx, t)) return interp_scratch_failed(c, 64);
   for (int k = 0; k < s->n; k++) {
     interp_array *in = interp_arg(c, k), *out = interp_result(c, k);
     if (out->data != in->data) memcpy(out->data, in->data, (size_t)interp_bytes(out));
@@ -165,7 +179,6 @@ lemnos_status interp_compile_scatter(interp_compiler *c, interp_insn *in) {
   scatter *s = ARENA_NEW(c->a, scatter);
   const hlo_computation *body = in->src->called[0];
   s->n = (in->n_args - 1) / 2;
-  if (s->n > MAX_OPERANDS) return interp_refuse(in->src, "more than %d operands", MAX_OPERANDS);
   hlo_op op;
   hlo_dtype t = in->arg_types[0].dtype;
   if (s->n == 1 && body->n_params == 2 && body->root == body->params[1] && body->params[1]->shape->dtype == t) {

@@ -7,8 +7,6 @@
 
 #include "interp/interp_internal.h"
 
-#define MAX_OPERANDS 32
-
 typedef struct sort_plan {
   interp_region *region;
   int key;  // operand compared, -1: region
@@ -21,8 +19,9 @@ typedef struct sorter {
   int64_t n;
   int64_t *index, *tmp;
   uint64_t *keys;                  // order-preserving; smaller sorts first
-  const char *line[MAX_OPERANDS];  // contiguous copies of the lines
-  int bytes[MAX_OPERANDS];
+  char **line;                     // contiguous copies of the lines, per operand
+  int *bytes;
+  const void **in;  // arguments of the region
   int operands;
   void *scratch;
 } sorter;
@@ -48,7 +47,7 @@ static lemnos_status less(sorter *s, int64_t a, int64_t b, bool *out) {
     *out = s->keys[a] < s->keys[b];
     return LEMNOS_SUCCESS;
   }
-  const void *in[2 * MAX_OPERANDS];
+  const void **in = s->in;
   uint8_t r = 0;
   void *res[1] = {&r};
   for (int k = 0; k < s->operands; k++) {
@@ -127,23 +126,26 @@ static lemnos_status run_sort(interp_call *c) {
   s.tmp = interp_scratch(c->cx, bytes);
   uint64_t *keys = s.p->key >= 0 ? interp_scratch(c->cx, bytes) : NULL;
   s.scratch = interp_scratch(c->cx, interp_region_scratch(s.p->region));
-  char *line[MAX_OPERANDS], *sorted = interp_scratch(c->cx, (size_t)s.n * 16);
-  if (!s.index || !s.tmp || !s.scratch || !sorted || (s.p->key >= 0 && !keys)) return interp_scratch_failed(c, bytes);
+  char *sorted = interp_scratch(c->cx, (size_t)s.n * 16);
+  s.line = interp_scratch(c->cx, (size_t)s.operands * sizeof *s.line);
+  s.bytes = interp_scratch(c->cx, (size_t)s.operands * sizeof *s.bytes);
+  s.in = interp_scratch(c->cx, (size_t)s.operands * 2 * sizeof *s.in);
+  if (!s.line || !s.bytes || !s.in || !s.index || !s.tmp || !s.scratch || !sorted || (s.p->key >= 0 && !keys)) return interp_scratch_failed(c, bytes);
   for (int k = 0; k < s.operands; k++) {
     s.bytes[k] = hlo_dtype_bytes(interp_arg(c, k)->dtype);
-    s.line[k] = line[k] = interp_scratch(c->cx, (size_t)(s.n * s.bytes[k]));
-    if (!line[k]) return interp_scratch_failed(c, bytes);
+    s.line[k] = interp_scratch(c->cx, (size_t)(s.n * s.bytes[k]));
+    if (!s.line[k]) return interp_scratch_failed(c, bytes);
   }
   for (int64_t o = 0; o < outer; o++)
     for (int64_t i = 0; i < inner; i++) {
       int64_t base = o * inner * s.n + i;
       for (int k = 0; k < s.operands; k++)
-        interp_copy_line(s.n, s.bytes[k], line[k], 1, (const char *)interp_arg(c, k)->data + base * s.bytes[k], step);
+        interp_copy_line(s.n, s.bytes[k], s.line[k], 1, (const char *)interp_arg(c, k)->data + base * s.bytes[k], step);
       s.keys = keys && make_keys(&s, interp_arg(c, s.p->key)->dtype, keys) ? keys : NULL;
       LEMNOS_TRY(merge_sort(&s));
       for (int k = 0; k < s.operands; k++) {
         for (int64_t e = 0; e < s.n; e++)
-          memcpy(sorted + e * s.bytes[k], line[k] + s.index[e] * s.bytes[k], (size_t)s.bytes[k]);
+          memcpy(sorted + e * s.bytes[k], s.line[k] + s.index[e] * s.bytes[k], (size_t)s.bytes[k]);
         interp_copy_line(s.n, s.bytes[k], (char *)interp_result(c, k)->data + base * s.bytes[k], step, sorted, 1);
       }
     }
@@ -154,7 +156,6 @@ static lemnos_status compile_sort(interp_compiler *c, interp_insn *in) {
   sort_plan *p = ARENA_NEW(c->a, sort_plan);
   const hlo_computation *body = in->src->called[0];
   const hlo_instr *r = body->root;
-  if (in->n_args > MAX_OPERANDS) return interp_refuse(in->src, "more than %d operands", MAX_OPERANDS);
   p->key = -1;
   LEMNOS_TRY(interp_region_compile(c, body, &p->region));
   if (r->op == HLO_OP_COMPARE && r->operands[0]->op == HLO_OP_PARAMETER && r->operands[1]->op == HLO_OP_PARAMETER) {
@@ -182,7 +183,8 @@ static lemnos_status run_top_k(interp_call *c) {
   const interp_array *in = interp_arg(c, 0);
   interp_array *values = interp_result(c, 0), *indices = interp_result(c, 1);
   int64_t n = in->dims[in->rank - 1], k = values->dims[values->rank - 1], lines = n ? interp_count(in) / n : 0;
-  sorter s = {.c = c, .p = &plan, .n = n, .operands = 1};
+  char *line = NULL;
+  sorter s = {.c = c, .p = &plan, .n = n, .operands = 1, .line = &line};
   size_t size = (size_t)n * 8;
   int64_t *index = interp_scratch(c->cx, size), *tmp = interp_scratch(c->cx, size);
   uint64_t *keys = interp_scratch(c->cx, size);

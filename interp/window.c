@@ -7,8 +7,6 @@
 // order.
 #include "interp/interp_internal.h"
 
-#define MAX_OPERANDS 32
-
 typedef struct window_job {
   const interp_fold *f;
   interp_ctx *cx;
@@ -16,9 +14,7 @@ typedef struct window_job {
   int rank;
   int64_t in_dims[INTERP_MAX_RANK], out_dims[INTERP_MAX_RANK], is[INTERP_MAX_RANK];
   int64_t taps, row;  // window positions; outputs per row
-  const char *in[MAX_OPERANDS], *init[MAX_OPERANDS];
-  char *out[MAX_OPERANDS];
-  int bytes[MAX_OPERANDS];
+  interp_fold_arrays a;
   char **scratch;
   lemnos_status *status;
 } window_job;
@@ -36,14 +32,14 @@ static bool window_index(const hlo_window_dim *w, int64_t size, int64_t o, int64
 
 // Gathers outputs [o0, o0 + n) of the last dimension at window position k of it; base is the offset of the row.
 static void gather_row(const window_job *j, int operand, int64_t base, int64_t o0, int64_t n, int64_t k, char *out) {
-  int d = j->rank - 1, bytes = j->bytes[operand];
+  int d = j->rank - 1, bytes = j->a.bytes[operand];
   const hlo_window_dim *w = &j->w[d];
-  const char *in = j->in[operand];
+  const char *in = j->a.in[operand];
   int64_t x;
   if (w->base_dilation > 1) {
     for (int64_t i = 0; i < n; i++)
       memcpy(out + i * bytes,
-             window_index(w, j->in_dims[d], o0 + i, k, &x) ? in + (base + x * j->is[d]) * bytes : j->init[operand],
+             window_index(w, j->in_dims[d], o0 + i, k, &x) ? in + (base + x * j->is[d]) * bytes : j->a.init[operand],
              (size_t)bytes);
     return;
   }
@@ -53,21 +49,19 @@ static void gather_row(const window_job *j, int operand, int64_t base, int64_t o
   hi = hi < 0 ? 0 : hi / w->stride + 1;
   lo = lo < o0 ? o0 : lo > o0 + n ? o0 + n : lo;
   hi = hi > o0 + n ? o0 + n : hi < lo ? lo : hi;
-  interp_fill(out, j->init[operand], bytes, lo - o0);
+  interp_fill(out, j->a.init[operand], bytes, lo - o0);
   if (hi > lo)
     interp_copy_line(hi - lo, bytes, out + (lo - o0) * bytes, 1,
                      in + (base + (lo * w->stride + shift) * j->is[d]) * bytes, w->stride * j->is[d]);
-  interp_fill(out + (hi - o0) * bytes, j->init[operand], bytes, o0 + n - hi);
+  interp_fill(out + (hi - o0) * bytes, j->a.init[operand], bytes, o0 + n - hi);
 }
 
 static lemnos_status reduce_row(const window_job *j, int64_t row, int64_t o0, int64_t n, char *scratch) {
   const interp_fold *f = j->f;
-  char *acc[MAX_OPERANDS], *x[MAX_OPERANDS], *fold = scratch, one[16];
-  scratch += (interp_fold_scratch(f) + 63) & ~(size_t)63;
+  interp_fold_lanes l = interp_fold_lanes_at(f, scratch);
+  char **acc = l.acc, **x = l.x, one[16];
   for (int k = 0; k < f->n; k++) {
-    acc[k] = scratch + (size_t)k * INTERP_LANES * 32;
-    x[k] = acc[k] + INTERP_LANES * 16;
-    interp_fold_widen(f, k, 1, j->init[k], one);
+    interp_fold_widen(f, k, 1, j->a.init[k], one);
     interp_fill(acc[k], one, hlo_dtype_bytes(f->acc_types[k]), n);
   }
   int64_t o[INTERP_MAX_RANK], index[INTERP_MAX_RANK] = {0}, rest = row;
@@ -86,12 +80,12 @@ static lemnos_status reduce_row(const window_job *j, int64_t row, int64_t o0, in
       if (inside)
         gather_row(j, k, base, o0, n, index[j->rank - 1], x[k]);
       else
-        interp_fill(x[k], j->init[k], j->bytes[k], n);
+        interp_fill(x[k], j->a.init[k], j->a.bytes[k], n);
     }
-    LEMNOS_TRY(interp_fold_step(f, j->cx, fold, n, (const void *const *)x, (void *const *)acc));
+    LEMNOS_TRY(interp_fold_step(f, j->cx, l.fold, n, (const void *const *)x, (void *const *)acc));
     for (int d = j->rank - 1; d >= 0 && ++index[d] == j->w[d].size; d--) index[d] = 0;
   }
-  for (int k = 0; k < f->n; k++) interp_fold_narrow(f, k, n, acc[k], j->out[k] + (row * j->row + o0) * j->bytes[k]);
+  for (int k = 0; k < f->n; k++) interp_fold_narrow(f, k, n, acc[k], j->a.out[k] + (row * j->row + o0) * j->a.bytes[k]);
   return LEMNOS_SUCCESS;
 }
 
@@ -123,15 +117,10 @@ static lemnos_status run_reduce_window(interp_call *c) {
   if (total == 0) return LEMNOS_SUCCESS;
   j.f = f = interp_fold_for(f, j.taps);
   j.row = j.out_dims[j.rank - 1];
-  for (int k = 0; k < f->n; k++) {
-    j.in[k] = interp_arg(c, k)->data;
-    j.init[k] = interp_arg(c, f->n + k)->data;
-    j.out[k] = interp_result(c, k)->data;
-    j.bytes[k] = hlo_dtype_bytes(f->types[k]);
-  }
+  if (!interp_fold_arrays_init(c, f, &j.a)) return interp_scratch_failed(c, 64);
   bool parallel = !f->region || interp_region_is_lanes(f->region);
   int threads = parallel ? c->cx->n_threads : 1;
-  size_t bytes = ((interp_fold_scratch(f) + 63) & ~(size_t)63) + (size_t)f->n * INTERP_LANES * 32;
+  size_t bytes = interp_fold_lanes_bytes(f);
   j.status = interp_scratch(c->cx, sizeof *j.status * (size_t)threads);
   j.scratch = interp_scratch(c->cx, sizeof *j.scratch * (size_t)threads);
   if (!j.status || !j.scratch) return interp_scratch_failed(c, 64);
@@ -221,7 +210,6 @@ static lemnos_status run_select_and_scatter(interp_call *c) {
 lemnos_status interp_compile_window(interp_compiler *c, interp_insn *in) {
   if (in->src->op == HLO_OP_REDUCE_WINDOW) {
     interp_fold *f;
-    if (in->n_args / 2 > MAX_OPERANDS) return interp_refuse(in->src, "more than %d operands", MAX_OPERANDS);
     LEMNOS_TRY(interp_fold_compile(c, in->src->called[0], in->n_args / 2, in->arg_types, &f));
     in->aux = f;
     in->fn = run_reduce_window;
