@@ -118,4 +118,17 @@ hlo_eval_fn hlo_eval_find_complex(hlo_op op, hlo_dtype in, hlo_dtype out);
 hlo_eval_fn hlo_eval_find_bits(hlo_op op, hlo_dtype in);  // reduce_precision, next_after
 hlo_eval_fn hlo_eval_find_quant(hlo_op op, hlo_dtype in, hlo_dtype out);
 
+// --- what the files expanded from scalar.def share
+// For its integer expressions: a value sign- or zero-extended from BITS.
+#define SX(v) ((WS)((W)(v) << (sizeof(W) * 8 - BITS)) >> (sizeof(W) * 8 - BITS))
+#define UX(v) ((W)(v) & ((W)-1 >> (sizeof(W) * 8 - BITS)))
+
+// Lookup: a row of functions by integer type, from HLO_S2 on; the case of a float operation.
+_Static_assert(HLO_U64 - HLO_S2 == 11 && HLO_U2 - HLO_S2 == 6, "order of dtypes.def");
+
+#define EVAL_ALL_INTS(OP) \
+  {OP##_S2, OP##_S4, OP##_S8, OP##_S16, OP##_S32, OP##_S64, OP##_U2, OP##_U4, OP##_U8, OP##_U16, OP##_U32, OP##_U64}
+#define EVAL_FLOAT_CASE(OP) \
+  case HLO_OP_##OP: return t == HLO_F32 ? OP##_F32 : t == HLO_F64 ? OP##_F64 : OP##_small;
+
 #endif

@@ -6,9 +6,6 @@
 // no iteration touches another's element.
 #include "hlo/eval_internal.h"
 
-#define SX(v) ((WS)((W)(v) << (sizeof(W) * 8 - BITS)) >> (sizeof(W) * 8 - BITS))
-#define UX(v) ((W)(v) & ((W)-1 >> (sizeof(W) * 8 - BITS)))
-
 // --- integers
 #define INT_UNARY_LOOP(ENUM, T_, W_, WS_, BITS_, SIGNED_, OP, expr)                                        \
   static void OP##_##ENUM(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {       \
@@ -88,17 +85,12 @@ static void small_unary(hlo_dtype t, int64_t n, const void *in, void *out, eval_
 #include "hlo/scalar.def"
 
 // --- lookup
-_Static_assert(HLO_U64 - HLO_S2 == 11 && HLO_U2 - HLO_S2 == 6, "order of dtypes.def");
-
-#define ALL_INTS(OP) \
-  {OP##_S2, OP##_S4, OP##_S8, OP##_S16, OP##_S32, OP##_S64, OP##_U2, OP##_U4, OP##_U8, OP##_U16, OP##_U32, OP##_U64}
-
 // An op has rows of several classes, so each class has its own switch.
 static hlo_eval_fn find_int(hlo_op op, hlo_dtype t) {
   switch (op) {
 #define INT_UNARY(OP, expr)                            \
   case HLO_OP_##OP: {                                  \
-    static const hlo_eval_fn row[] = ALL_INTS(OP);     \
+    static const hlo_eval_fn row[] = EVAL_ALL_INTS(OP);     \
     return row[t - HLO_S2];                            \
   }
 #include "hlo/scalar.def"
@@ -116,11 +108,9 @@ static hlo_eval_fn find_pred(hlo_op op) {
 }
 
 static hlo_eval_fn find_float(hlo_op op, hlo_dtype t) {
-#define ROW(OP) \
-  case HLO_OP_##OP: return t == HLO_F32 ? OP##_F32 : t == HLO_F64 ? OP##_F64 : OP##_small;
   switch (op) {
-#define FLOAT_UNARY(OP, expr32, expr64) ROW(OP)
-#define WIDE_UNARY(OP, fn) ROW(OP)
+#define FLOAT_UNARY(OP, expr32, expr64) EVAL_FLOAT_CASE(OP)
+#define WIDE_UNARY(OP, fn) EVAL_FLOAT_CASE(OP)
 #include "hlo/scalar.def"
     default: return NULL;
   }
@@ -128,7 +118,7 @@ static hlo_eval_fn find_float(hlo_op op, hlo_dtype t) {
 
 static hlo_eval_fn find_test(hlo_op op, hlo_dtype t) {
   switch (op) {
-#define TEST_UNARY(OP, expr) ROW(OP)
+#define TEST_UNARY(OP, expr) EVAL_FLOAT_CASE(OP)
 #include "hlo/scalar.def"
     default: return NULL;
   }

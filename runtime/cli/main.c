@@ -48,8 +48,10 @@ static void print_usage(FILE *f) {
   for (const cli_command *c = cli_commands; c->name; c++) fprintf(f, "  %-9s %s\n", c->name, c->summary);
   fprintf(f,
           "\nlemnos COMMAND --help explains a command, lemnos --version prints the version.\n"
+          "\nWhile run, check and bench work for more than a second on a terminal, a line says what they are at "
+          "(--quiet: none).\n"
           "\nEnvironment: LEMNOS_DEVICE (the device when --device is not given), LEMNOS_SAFETENSORS (weights of "
-          "inputs.json).\n"
+          "inputs.json),\nTERM (dumb: no progress line), NO_COLOR (nothing bold in it).\n"
           "\nExit codes:\n"
           "  0    all went well\n"
           "  1    a check failed, or a result is not the expected one\n"
