@@ -6,7 +6,7 @@ Each figure is measured in rounds; in every round the tool and its peer take tur
 times, and of the ratios pair by pair) are printed as a Markdown table. --write also writes it to docs/performance.md,
 whose section "Notes", kept by hand, stays; rows of figures that were not measured this time stay too.
 
-Names: matmul, bandwidth, run, compile, vulkan, interp, interp_peer, start. All when none is given. Peers come from PyPI
+Names: matmul, bandwidth, run, compile, vulkan, interp, interp_peer, reference, start. All when none is given. Peers come from PyPI
 (requirements.txt; IREE by `pip install iree-base-compiler iree-base-runtime`, optional); what is missing is said and left
 out. Programs come from the folder models of LEMNOS_SHARED (default ../shared beside the project).
 """
@@ -75,17 +75,18 @@ class Tool:
     def bench(self, name, device, runs=None, threads=None):
         """The JSON object of `lemnos bench` for a program of the models."""
         folder = module_of(name)
-        command = [self.exe, 'bench', folder / 'module.mlir', '--inputs', folder / 'inputs.json', '--device=' + device, '--json']
+        env = {'LEMNOS_SAFETENSORS': safetensors()} if name.startswith('minilm') else {}
+        return self.bench_file(folder / 'module.mlir', device, runs, threads, '--inputs', folder / 'inputs.json', env=env)
+
+    def bench_file(self, module, device, runs, threads, *options, env=None):
+        command = [self.exe, 'bench', module, *options, '--device=' + device, '--json']
         if runs:
             command.append('--runs=%d' % runs)
         if threads:
             command.append('--threads=%d' % threads)
-        env = dict(os.environ)
-        if name.startswith('minilm'):
-            env['LEMNOS_SAFETENSORS'] = safetensors()
-        done = subprocess.run([*map(str, command)], capture_output=True, text=True, env=env)
+        done = subprocess.run([*map(str, command)], capture_output=True, text=True, env={**os.environ, **(env or {})})
         if done.returncode:
-            raise Missing('%s on %s: %s' % (name, device, done.stderr.strip().splitlines()[-1][:200] if done.stderr else done.returncode))
+            raise Missing('%s on %s: %s' % (module, device, done.stderr.strip().splitlines()[-1][:200] if done.stderr else done.returncode))
         return json.loads(done.stdout)
 
     def program(self, name, *arguments):
@@ -101,7 +102,7 @@ class Peer:
     """Another process of this file that runs programs with jaxlib or IREE: one line of JSON in, one out."""
 
     def __init__(self, kind):
-        if not MODELS.exists():
+        if kind != 'reference' and not MODELS.exists():
             raise Missing('no programs (LEMNOS_SHARED)')
         self.process = subprocess.Popen([sys.executable, __file__, '--peer', kind], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
@@ -196,6 +197,36 @@ def serve_iree():
                 print(json.dumps({'once_ms': once, 'median_ms': median(t['real_time'] for t in times)}), flush=True)
             except Exception as error:  # a peer that fails is reported, not measured
                 print(json.dumps({'error': repr(error)[:200]}), flush=True)
+
+
+def serve_reference():
+    """StableHLO's reference interpreter. A module with the operation twice takes longer than one with it once by one execution:
+    neither parsing, nor constants, nor reading results counts. Each answer comes from a child, since some faults are fatal."""
+    sys.path.insert(0, str(ROOT / 'tests' / 'bench'))
+    import reference_ops
+    import reference
+    programs = {e.name: e for e in reference_ops.entries()}
+    print('ready', flush=True)
+    for line in sys.stdin:
+        entry = programs[json.loads(line)['name']]
+        read, write = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            with reference.mlir.make_ir_context() as context:
+                context.allow_unregistered_dialects = True
+                spent = []
+                for copies in (1, 2):
+                    module = reference.ir.Module.parse(reference_ops.source(entry.program, copies, entry.family == 'collectives'))
+                    begin = time.process_time()
+                    reference.stablehlo.eval_module(module, [])
+                    spent.append(1000 * (time.process_time() - begin))
+                os.write(write, json.dumps({'cpu_ms': spent[1] - spent[0]}).encode())
+            os._exit(0)
+        os.close(write)
+        with os.fdopen(read) as pipe:
+            answer = pipe.read()
+        os.waitpid(pid, 0)
+        print(answer or json.dumps({'error': 'cannot run it'}), flush=True)
 
 
 # --- figures -----------------------------------------------------------------------------------------------------------
@@ -340,6 +371,47 @@ def interp_peer(tool, rounds):
     peer.close()
 
 
+def reference(tool, rounds):
+    # CPU time of one thread on both sides: of ours that of a run, loaded and compiled before, with arguments in place.
+    sys.path.insert(0, str(ROOT / 'tests' / 'differential'))
+    sys.path.insert(0, str(ROOT / 'tests' / 'bench'))
+    try:
+        import numpy
+        import reference_ops
+    except ImportError as missing:
+        raise Missing(str(missing))
+    peer = Peer('reference')
+    found, refused = {}, {}
+    with tempfile.TemporaryDirectory() as folder:
+        for e in reference_ops.entries():
+            module, inputs = os.path.join(folder, 'm.mlir'), os.path.join(folder, 'in.npz')
+            pathlib.Path(module).write_text(reference_ops.main_function(e.program))
+            numpy.savez(inputs, **{'arg%d' % i: reference_ops.bits_of(a) for i, a in enumerate(e.program.arguments)})
+            pairs = []
+            try:
+                for _ in range(rounds):
+                    theirs = peer.ask(name=e.name)['cpu_ms']
+                    ours = tool.bench_file(module, 'interp', 20, 1, '--inputs', *([inputs] if e.program.arguments else ['zeros']))['cpu_ms']
+                    pairs.append((theirs / max(ours, 1e-4), theirs, ours))
+            except Missing as reason:
+                refused.setdefault(e.family, []).append('%s (%s)' % (e.name, reason))
+                continue
+            found.setdefault(e.family, []).append((median(p[0] for p in pairs), median(p[1] for p in pairs), median(p[2] for p in pairs), e.name))
+            say('  %-45s %8.0f ×  (%s, %s)' % (e.name, found[e.family][-1][0], ms(found[e.family][-1][1]), ms(found[e.family][-1][2])))
+    peer.close()
+    for family, rows in found.items():
+        target = 1000 if family in reference_ops.FAST else 100
+        rows.sort()
+        below = sum(r[0] < target for r in rows)
+        yield Row('%s against the reference interpreter' % family, '%.0f × at worst: %s (%s, %s); median %.0f ×; %d of %d below' % (
+            rows[0][0], rows[0][3], ms(rows[0][2]), ms(rows[0][1]), median(r[0] for r in rows), below, len(rows)), '≥ {:,} ×'.format(target), not below)
+    for family, names in refused.items():
+        say('bench: not compared: %s: %s' % (family, '; '.join(names)))
+    if found:
+        worst = min((r[0] / (1000 if f in reference_ops.FAST else 100), r) for f, rows in found.items() for r in rows)
+        yield Row('slowest operation against the reference interpreter, by its target', '%s: %.0f ×' % (worst[1][3], worst[1][0]), '–', None)
+
+
 def start(tool, rounds):
     # Lavapipe brings an LLVM of its own, which listing Vulkan devices opens: with it there is no target.
     alone = {'VK_DRIVER_FILES': '/nonexistent', 'VK_ICD_FILENAMES': '/nonexistent'}
@@ -355,7 +427,7 @@ def start(tool, rounds):
         yield Row(what, ms(median(times)), '< %d ms' % target if target else '–', median(times) < target if target else None)
 
 
-FIGURES = {f.__name__: f for f in (matmul, bandwidth, run, compile, vulkan, interp, interp_peer, start)}
+FIGURES = {f.__name__: f for f in (matmul, bandwidth, run, compile, vulkan, interp, interp_peer, reference, start)}
 
 
 # --- the page ------------------------------------------------------------------------------------------------------------
@@ -395,10 +467,10 @@ def main():
     parser.add_argument('--write', action='store_true', help='write docs/performance.md')
     parser.add_argument('--rounds', type=int, default=3, help='turns of the tool and its peer (default 3)')
     parser.add_argument('--build', type=pathlib.Path, default=ROOT / os.environ.get('LEMNOS_BUILD', 'build'))
-    parser.add_argument('--peer', choices=['jax', 'iree'], help=argparse.SUPPRESS)
+    parser.add_argument('--peer', choices=['jax', 'iree', 'reference'], help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.peer:
-        return serve_jax() if options.peer == 'jax' else serve_iree()
+        return {'jax': serve_jax, 'iree': serve_iree, 'reference': serve_reference}[options.peer]()
     unknown = set(options.names) - set(FIGURES)
     if unknown:
         parser.error('unknown figure: %s (known: %s)' % (', '.join(sorted(unknown)), ', '.join(FIGURES)))
