@@ -4,7 +4,7 @@
 // For each float row three loops are made: f32, f64, and `wide` (double to double, in place) which the small floats use
 // on decoded blocks. Operands and result may be the same memory, so the loops carry no restrict; LEMNOS_IVDEP says that
 // no iteration touches another's element.
-#include "hlo/eval_internal.h"
+#include "hlo/eval_fast.h"
 
 // --- integers
 #define INT_BINARY_LOOP(ENUM, T_, W_, WS_, BITS_, SIGNED_, OP, expr)                                       \
@@ -24,7 +24,7 @@
 #define INT_BINARY(OP, expr) EVAL_INTS(INT_BINARY_LOOP, OP, expr)
 
 #define TYPED_BINARY_LOOP(NAME, TI, TO, expr)                                                         \
-  static void NAME(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {       \
+  LEMNOS_CLONES static void NAME(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {       \
     const TI *x = in[0], *z = in[1];                                                                 \
     TO *y = out;                                                                                     \
     LEMNOS_IVDEP for (int64_t i = 0; i < n; i++) {                                                   \
@@ -33,7 +33,7 @@
     }                                                                                                \
   }
 #define WIDE_BINARY_LOOP(OP, expr)                                    \
-  static void OP##_wide(int64_t n, double *x, const double *z) {     \
+  LEMNOS_CLONES static void OP##_wide(int64_t n, double *x, const double *z) {     \
     for (int64_t i = 0; i < n; i++) {                                \
       double a = x[i], b = z[i];                                     \
       x[i] = (expr);                                                 \
@@ -57,15 +57,48 @@ static void small_binary(hlo_dtype t, int64_t n, const void *const *in, void *ou
   }
 }
 
+static void fast_f32(int64_t n, const float *a, const float *b, float *out, hlo_fast_binary_fn fast,
+                     double (*exact)(double, double)) {
+  double x[EVAL_BLOCK], y[EVAL_BLOCK], z[EVAL_BLOCK];
+  for (int64_t i = 0; i < n; i += EVAL_BLOCK) {
+    int64_t m = n - i < EVAL_BLOCK ? n - i : EVAL_BLOCK;
+    for (int64_t k = 0; k < m; k++) x[k] = a[i + k], y[k] = b[i + k];
+    fast(m, x, y, z);
+    hlo_fast_settle_binary(m, x, y, z, HLO_FAST_LOW_F32, exact);
+    for (int64_t k = 0; k < m; k++) out[i + k] = (float)z[k];
+  }
+}
+
 #define PRED_BINARY(OP, expr) TYPED_BINARY_LOOP(OP##_PRED, uint8_t, uint8_t, expr)
 #define FLOAT_BINARY(OP, expr32, expr64)            \
   TYPED_BINARY_LOOP(OP##_F32, float, float, expr32)   \
   TYPED_BINARY_LOOP(OP##_F64, double, double, expr64) \
   WIDE_BINARY_LOOP(OP, expr64)                        \
   SMALL_BINARY(OP, true)
+#define LIBRARY_BINARY_LOOP(NAME, TI, TO, expr)                                                      \
+  static void NAME(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {       \
+    const TI *x = in[0], *z = in[1];                                                                 \
+    TO *y = out;                                                                                     \
+    for (int64_t i = 0; i < n; i++) {                                                                \
+      TI a = x[i], b = z[i];                                                                         \
+      y[i] = (TO)(expr);                                                                             \
+    }                                                                                                \
+  }
+#define FAST_BINARY(OP, fn, fast)                                                                       \
+  static void OP##_F32(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {     \
+    fast_f32(n, in[0], in[1], out, hlo_fast_##fast, fn);                                               \
+  }                                                                                                    \
+  LIBRARY_BINARY_LOOP(OP##_F64, double, double, fn##l((long double)a, (long double)b))                 \
+  static void OP##_wide(int64_t n, double *x, const double *z) {                                       \
+    double y[EVAL_BLOCK];                                                                              \
+    hlo_fast_##fast(n, x, z, y);                                                                       \
+    hlo_fast_settle_binary(n, x, z, y, HLO_FAST_LOW_SMALL, fn);                                        \
+    memcpy(x, y, sizeof *x * (size_t)n);                                                               \
+  }                                                                                                    \
+  SMALL_BINARY(OP, false)
 #define WIDE_BINARY(OP, fn)                                      \
-  TYPED_BINARY_LOOP(OP##_F32, float, float, fn((double)a, (double)b))         \
-  TYPED_BINARY_LOOP(OP##_F64, double, double, fn##l((long double)a, (long double)b)) \
+  LIBRARY_BINARY_LOOP(OP##_F32, float, float, fn((double)a, (double)b))         \
+  LIBRARY_BINARY_LOOP(OP##_F64, double, double, fn##l((long double)a, (long double)b)) \
   WIDE_BINARY_LOOP(OP, fn(a, b))                                      \
   SMALL_BINARY(OP, false)
 #include "hlo/scalar.def"

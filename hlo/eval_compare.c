@@ -150,7 +150,7 @@ SELECT_LOOP(select_16, bits128)
 // --- clamp
 
 #define CLAMP_LOOP(NAME, T, MAX, MIN)                                                          \
-  static void NAME(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) { \
+  LEMNOS_CLONES static void NAME(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) { \
     const T *low = in[0], *x = in[1], *high = in[2];                                           \
     T *y = out;                                                                                \
     LEMNOS_IVDEP for (int64_t i = 0; i < n; i++) {                                             \
@@ -169,8 +169,8 @@ CLAMP_LOOP(clamp_U8, uint8_t, INT_MAX_OF, INT_MIN_OF)
 CLAMP_LOOP(clamp_U16, uint16_t, INT_MAX_OF, INT_MIN_OF)
 CLAMP_LOOP(clamp_U32, uint32_t, INT_MAX_OF, INT_MIN_OF)
 CLAMP_LOOP(clamp_U64, uint64_t, INT_MAX_OF, INT_MIN_OF)
-CLAMP_LOOP(clamp_F32, float, EVAL_FLOAT_MAX, EVAL_FLOAT_MIN)
-CLAMP_LOOP(clamp_F64, double, EVAL_FLOAT_MAX, EVAL_FLOAT_MIN)
+CLAMP_LOOP(clamp_F32, float, eval_max_f32, eval_min_f32)
+CLAMP_LOOP(clamp_F64, double, eval_max_f64, eval_min_f64)
 
 static void clamp_small(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {
   hlo_dtype t = param->in_type;

@@ -50,8 +50,33 @@ void hlo_small_decode(hlo_dtype t, int64_t n, const void *in, double *out) {
     return;                                                                       \
   }
 
+// Doubles as floats rounded to odd: the last bit is set if anything was cut off, so that a second rounding to at most 22
+// bits is right. false: some are below the normal floats, where this does not hold, or NaN, whose bits it would change.
+LEMNOS_CLONES static bool odd_floats(int64_t n, const double *restrict in, float *restrict out) {
+  const uint64_t cut = (UINT64_C(1) << 29) - 1;
+  uint64_t tiny = 0;
+  for (int64_t i = 0; i < n; i++) {
+    uint64_t u;
+    double x = in[i];
+    memcpy(&u, &x, 8);
+    u = (u | ((u & cut) + cut)) & ~cut;
+    memcpy(&x, &u, 8);
+    out[i] = (float)x;
+    tiny |= (uint64_t)(((fabs(in[i]) < 0x1p-126) & (in[i] != 0)) | (in[i] != in[i]));
+  }
+  return !tiny;
+}
+
 void hlo_small_encode(hlo_dtype t, int64_t n, const double *in, void *out, bool via_float) {
   uint16_t *h = out;
+  float f[EVAL_BLOCK];
+  if ((t == HLO_BF16 || t == HLO_F16) && !via_float && n <= EVAL_BLOCK && odd_floats(n, in, f)) {
+    if (t == HLO_BF16)
+      for (int64_t i = 0; i < n; i++) h[i] = bf16_from_f32(f[i]);
+    else
+      for (int64_t i = 0; i < n; i++) h[i] = f16_from_f32(f[i]);
+    return;
+  }
   switch (t) {
     SMALL_BYTES(ENCODE)
     case HLO_BF16:
@@ -87,7 +112,7 @@ void hlo_small_encode(hlo_dtype t, int64_t n, const double *in, void *out, bool 
 EVAL_INTS(FLOAT_TO_INT, , )
 
 #define LOOP(NAME, TI, TO, expr)                                                               \
-  static void NAME(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) { \
+  LEMNOS_CLONES static void NAME(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) { \
     const TI *x = in[0];                                                                       \
     TO *y = out;                                                                               \
     for (int64_t i = 0; i < n; i++) {                                                          \

@@ -74,8 +74,29 @@ static inline uint64_t eval_mul_high(uint64_t a, uint64_t b, int bits, bool is_s
 }
 
 // IEEE 754-2019 maximum and minimum: NaN wins, -0 < +0.
-#define EVAL_FLOAT_MAX(a, b) ((a) > (b) ? (a) : (b) > (a) ? (b) : (a) == (b) ? (signbit(a) ? (b) : (a)) : (a) + (b))
-#define EVAL_FLOAT_MIN(a, b) ((a) < (b) ? (a) : (b) < (a) ? (b) : (a) == (b) ? (signbit(a) ? (a) : (b)) : (a) + (b))
+#define EVAL_MIN_MAX(T, U, name)                                                                                        \
+  static inline T eval_max_##name(T a, T b) {                                                                          \
+    U x, y;                                                                                                            \
+    memcpy(&x, &a, sizeof x), memcpy(&y, &b, sizeof y);                                                                \
+    x &= y; /* of equal numbers only zeros differ */                                                                   \
+    T equal;                                                                                                           \
+    memcpy(&equal, &x, sizeof x);                                                                                      \
+    T r = a > b ? a : b, s = a + b;                                                                                    \
+    r = a == b ? equal : r;                                                                                            \
+    return a != a || b != b ? s : r;                                                                                   \
+  }                                                                                                                    \
+  static inline T eval_min_##name(T a, T b) {                                                                          \
+    U x, y;                                                                                                            \
+    memcpy(&x, &a, sizeof x), memcpy(&y, &b, sizeof y);                                                                \
+    x |= y;                                                                                                            \
+    T equal;                                                                                                           \
+    memcpy(&equal, &x, sizeof x);                                                                                      \
+    T r = a < b ? a : b, s = a + b;                                                                                    \
+    r = a == b ? equal : r;                                                                                            \
+    return a != a || b != b ? s : r;                                                                                   \
+  }
+EVAL_MIN_MAX(float, uint32_t, f32)
+EVAL_MIN_MAX(double, uint64_t, f64)
 
 static inline double eval_logistic(double x) { return 1 / (1 + exp(-x)); }
 static inline long double eval_logisticl(long double x) { return 1 / (1 + expl(-x)); }

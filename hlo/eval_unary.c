@@ -4,7 +4,7 @@
 // For each float row three loops are made: f32, f64, and `wide` (double to double, in place) which the small floats use
 // on decoded blocks. Operands and result may be the same memory, so the loops carry no restrict; LEMNOS_IVDEP says that
 // no iteration touches another's element.
-#include "hlo/eval_internal.h"
+#include "hlo/eval_fast.h"
 
 // --- integers
 #define INT_UNARY_LOOP(ENUM, T_, W_, WS_, BITS_, SIGNED_, OP, expr)                                        \
@@ -24,7 +24,7 @@
 #define INT_UNARY(OP, expr) EVAL_INTS(INT_UNARY_LOOP, OP, expr)
 
 #define TYPED_UNARY_LOOP(NAME, TI, TO, expr)                                                         \
-  static void NAME(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {       \
+  LEMNOS_CLONES static void NAME(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {       \
     const TI *x = in[0];                                                                             \
     TO *y = out;                                                                                     \
     LEMNOS_IVDEP for (int64_t i = 0; i < n; i++) {                                                   \
@@ -33,7 +33,7 @@
     }                                                                                                \
   }
 #define WIDE_UNARY_LOOP(OP, expr)                                    \
-  static void OP##_wide(int64_t n, double *x) {                      \
+  LEMNOS_CLONES static void OP##_wide(int64_t n, double *x) {                      \
     for (int64_t i = 0; i < n; i++) {                                \
       double a = x[i];                                               \
       x[i] = (expr);                                                 \
@@ -55,15 +55,47 @@ static void small_unary(hlo_dtype t, int64_t n, const void *in, void *out, eval_
   }
 }
 
+static void fast_f32(int64_t n, const float *in, float *out, hlo_fast_unary_fn fast, double (*exact)(double)) {
+  double x[EVAL_BLOCK], y[EVAL_BLOCK];
+  for (int64_t i = 0; i < n; i += EVAL_BLOCK) {
+    int64_t m = n - i < EVAL_BLOCK ? n - i : EVAL_BLOCK;
+    for (int64_t k = 0; k < m; k++) x[k] = in[i + k];
+    fast(m, x, y);
+    hlo_fast_settle_unary(m, x, y, HLO_FAST_LOW_F32, exact);
+    for (int64_t k = 0; k < m; k++) out[i + k] = (float)y[k];
+  }
+}
+
 #define PRED_UNARY(OP, expr) TYPED_UNARY_LOOP(OP##_PRED, uint8_t, uint8_t, expr)
 #define FLOAT_UNARY(OP, expr32, expr64)            \
   TYPED_UNARY_LOOP(OP##_F32, float, float, expr32)   \
   TYPED_UNARY_LOOP(OP##_F64, double, double, expr64) \
   WIDE_UNARY_LOOP(OP, expr64)                        \
   SMALL_UNARY(OP, true)
+#define LIBRARY_UNARY_LOOP(NAME, TI, TO, expr)                                                     \
+  static void NAME(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {       \
+    const TI *x = in[0];                                                                             \
+    TO *y = out;                                                                                     \
+    for (int64_t i = 0; i < n; i++) {                                                                \
+      TI a = x[i];                                                                                   \
+      y[i] = (TO)(expr);                                                                             \
+    }                                                                                                \
+  }
+#define FAST_UNARY(OP, fn, fast)                                                                        \
+  static void OP##_F32(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {     \
+    fast_f32(n, in[0], out, hlo_fast_##fast, fn);                                                      \
+  }                                                                                                    \
+  LIBRARY_UNARY_LOOP(OP##_F64, double, double, fn##l((long double)a))                                  \
+  static void OP##_wide(int64_t n, double *x) {                                                        \
+    double y[EVAL_BLOCK];                                                                              \
+    hlo_fast_##fast(n, x, y);                                                                          \
+    hlo_fast_settle_unary(n, x, y, HLO_FAST_LOW_SMALL, fn);                                            \
+    memcpy(x, y, sizeof *x * (size_t)n);                                                               \
+  }                                                                                                    \
+  SMALL_UNARY(OP, false)
 #define WIDE_UNARY(OP, fn)                                      \
-  TYPED_UNARY_LOOP(OP##_F32, float, float, fn((double)a))         \
-  TYPED_UNARY_LOOP(OP##_F64, double, double, fn##l((long double)a)) \
+  LIBRARY_UNARY_LOOP(OP##_F32, float, float, fn((double)a))         \
+  LIBRARY_UNARY_LOOP(OP##_F64, double, double, fn##l((long double)a)) \
   WIDE_UNARY_LOOP(OP, fn(a))                                      \
   SMALL_UNARY(OP, false)
 #define TEST_UNARY(OP, expr)                        \

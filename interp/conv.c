@@ -179,12 +179,12 @@ typedef struct depthwise {
   char **acc, **line;  // per thread
 } depthwise;
 
-INTERP_CLONES static void multiply_add_f64(int64_t n, double *restrict acc, const double *restrict x,
+LEMNOS_CLONES static void multiply_add_f64(int64_t n, double *restrict acc, const double *restrict x,
                                            const double *restrict k) {
   for (int64_t i = 0; i < n; i++) acc[i] += x[i] * k[i];
 }
 
-INTERP_CLONES static void multiply_add_f32(int64_t n, double *restrict acc, const double *restrict x,
+LEMNOS_CLONES static void multiply_add_f32(int64_t n, double *restrict acc, const double *restrict x,
                                            const double *restrict k) {
   for (int64_t i = 0; i < n; i++) acc[i] = (float)(acc[i] + (double)(float)(x[i] * k[i]));
 }

@@ -29,7 +29,7 @@ hlo_dtype interp_math_dtype(interp_math m) {
   return HLO_S64;
 }
 
-INTERP_CLONES static void tile_f64(int64_t k, const double *restrict a, const double *restrict b, double *restrict c) {
+LEMNOS_CLONES static void tile_f64(int64_t k, const double *restrict a, const double *restrict b, double *restrict c) {
   // Eight vectors that stay in registers; the compiler splits them where they are wider than the machine's.
   interp_f64x8 s00 = {0}, s01 = {0}, s10 = {0}, s11 = {0}, s20 = {0}, s21 = {0}, s30 = {0}, s31 = {0}, b0, b1;
   _Static_assert(INTERP_MR == 4 && INTERP_NR == 16, "tile of 4 x 16");
@@ -45,7 +45,7 @@ INTERP_CLONES static void tile_f64(int64_t k, const double *restrict a, const do
   memcpy(c, all, sizeof all);
 }
 
-INTERP_CLONES static void tile_int(int64_t k, const uint64_t *restrict a, const uint64_t *restrict b,
+LEMNOS_CLONES static void tile_int(int64_t k, const uint64_t *restrict a, const uint64_t *restrict b,
                                    uint64_t *restrict c) {
   for (int64_t p = 0; p < k; p++, a += INTERP_MR, b += INTERP_NR)
     for (int i = 0; i < INTERP_MR; i++)

@@ -398,18 +398,7 @@ lemnos_status interp_run_ragged_dot(interp_call *c);  // ragged.c
 // Concrete dims of the results of an instruction from its arguments' values.
 LEMNOS_NODISCARD lemnos_status interp_infer_dims(interp_call *c);
 
-// Compiler-specific: a vector of eight f64, and clones of hot loops.
+// Compiler-specific: a vector of eight f64.
 typedef double interp_f64x8 __attribute__((vector_size(64)));
-
-#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#if defined(__clang__)
-#define INTERP_CLONES
-#else
-// Hot loops in versions for what the CPU has; results do not differ (no contraction, fixed order).
-#define INTERP_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#endif
-#else
-#define INTERP_CLONES
-#endif
 
 #endif
