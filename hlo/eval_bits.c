@@ -87,7 +87,7 @@ static uint64_t zero_of(hlo_dtype t, uint64_t sign) { return sign && value_of(t,
 
 // Rounds the mantissa to m bits (ties to even, carrying into the exponent); then what exceeds the exponent range of e bits
 // becomes infinity or zero. NaN stays, or becomes infinity when no mantissa bit is left to tell it apart (as in XLA).
-static uint64_t reduce_one(hlo_dtype t, format f, uint64_t x, int64_t e, int64_t m) {
+static inline uint64_t reduce_one(hlo_dtype t, format f, uint64_t x, int64_t e, int64_t m) {
   uint64_t sign = f.exponent + f.mantissa < f.bits ? x & ((uint64_t)1 << (f.bits - 1)) : 0;
   uint64_t magnitude = x ^ sign;
   double value = value_of(t, x);
@@ -112,6 +112,13 @@ static void reduce_precision(const hlo_eval_param *param, int64_t n, const void 
   hlo_dtype t = param->in_type;
   format f = format_of(t);
   int bytes = hlo_dtype_bytes(t);
+  if (t == HLO_F32) {
+    const format single = {32, 8, 23};
+    const uint32_t *x = in[0];
+    uint32_t *y = out;
+    for (int64_t i = 0; i < n; i++) y[i] = (uint32_t)reduce_one(HLO_F32, single, x[i], param->i[0], param->i[1]);
+    return;
+  }
   for (int64_t i = 0; i < n; i++)
     store(out, i, bytes, reduce_one(t, f, load(in[0], i, bytes), param->i[0], param->i[1]));
 }

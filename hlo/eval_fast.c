@@ -126,12 +126,16 @@ static inline double atan_unit(double t) {
   return high ? 7.85398163397448309616e-01 + p : p;
 }
 
-#define UNARY(NAME, expr)                                                              \
-  LEMNOS_CLONES void hlo_fast_##NAME(int64_t n, const double *restrict x, double *restrict y) { \
-    for (int64_t i = 0; i < n; i++) {                                                  \
-      double a = x[i];                                                                 \
-      y[i] = (expr);                                                                   \
-    }                                                                                  \
+// Versions of a function that is not static would be exported, whatever its visibility: each loop is static.
+#define UNARY(NAME, expr)                                                                               \
+  LEMNOS_CLONES static void loop_##NAME(int64_t n, const double *restrict x, double *restrict y) {      \
+    for (int64_t i = 0; i < n; i++) {                                                                   \
+      double a = x[i];                                                                                  \
+      y[i] = (expr);                                                                                    \
+    }                                                                                                   \
+  }                                                                                                     \
+  void hlo_fast_##NAME(int64_t n, const double *restrict x, double *restrict y) {                       \
+    loop_##NAME(n, x, y);                                                                               \
   }
 
 static inline double logistic(double a) {
@@ -175,14 +179,16 @@ UNARY(cos, fabs(a) < 1e5 ? cosine(a) : NAN)
 UNARY(tan, fabs(a) < 1e5 ? tangent(a) : NAN)
 UNARY(cbrt, fabs(a) > 0x1p-1000 && fabs(a) < 0x1p1000 ? cube_root(a) : NAN)
 
-LEMNOS_CLONES void hlo_fast_pow(int64_t n, const double *restrict x, const double *restrict y, double *restrict z) {
+LEMNOS_CLONES static void loop_pow(int64_t n, const double *restrict x, const double *restrict y,
+                                   double *restrict z) {
   for (int64_t i = 0; i < n; i++) {
     double a = x[i], e = y[i] * log_any(a), r = exp_any(fabs(e) < 690 ? e : 0);
     z[i] = a > 0x1p-1000 && a < 0x1p1000 && fabs(e) < 690 ? r : NAN;
   }
 }
 
-LEMNOS_CLONES void hlo_fast_atan2(int64_t n, const double *restrict x, const double *restrict y, double *restrict z) {
+LEMNOS_CLONES static void loop_atan2(int64_t n, const double *restrict x, const double *restrict y,
+                                   double *restrict z) {
   for (int64_t i = 0; i < n; i++) {
     double a = fabs(x[i]), b = fabs(y[i]), low = a < b ? a : b, high = a < b ? b : a;
     double r = atan_unit(low / high);
@@ -191,6 +197,13 @@ LEMNOS_CLONES void hlo_fast_atan2(int64_t n, const double *restrict x, const dou
     r = x[i] < 0 ? -r : r;
     z[i] = low > 0x1p-400 && high < 0x1p400 ? r : NAN;
   }
+}
+
+void hlo_fast_pow(int64_t n, const double *restrict x, const double *restrict y, double *restrict z) {
+  loop_pow(n, x, y, z);
+}
+void hlo_fast_atan2(int64_t n, const double *restrict x, const double *restrict y, double *restrict z) {
+  loop_atan2(n, x, y, z);
 }
 
 // --- the rounding test

@@ -28,7 +28,8 @@ static lemnos_status loop(interp_call *c, interp_frame *cond, interp_frame *body
   interp_value pred = {0};
   for (;;) {
     LEMNOS_TRY(interp_poll(c->cx));
-    for (int k = 0; k < n; k++) interp_value_share(&next[k], &state[k]);
+    for (int k = 0; k < n; k++)
+      if (cond->code->param_regs[k] >= 0) interp_value_share(&next[k], &state[k]);
     LEMNOS_TRY(interp_frame_run(c->cx, cond, next, &pred));
     bool go = *(const uint8_t *)pred.a.data != 0;
     interp_value_release(c->cx, &pred);

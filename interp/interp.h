@@ -127,4 +127,9 @@ LEMNOS_NODISCARD lemnos_status interp_run_parallel(const interp_program *const *
 // Does interp_run run the program on more than one virtual device?
 bool interp_program_is_parallel(const interp_program *p);
 
+// The live set of a run in bytes, as live.c defines it: arguments, results and constants included. -1: not known (dynamic
+// shapes, several devices). Takes time as a run with nothing to compute does.
+int64_t interp_program_live_bytes(const interp_program *p);
+int64_t interp_program_constant_bytes(const interp_program *p);  // literals, which the program borrows from the module
+
 #endif

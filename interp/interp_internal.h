@@ -85,6 +85,7 @@ struct interp_code {
   const interp_type *param_types, *result_types;
   const int32_t *param_regs;  // -1: parameter leaf that nobody reads
   const int32_t *result_regs;
+  const bool *result_shared;  // the register is a later result, too
   interp_insn *insns;
 };
 

@@ -316,7 +316,11 @@ static lemnos_status lower(lowering *l, interp_code *code) {
     result_types[k] = interp_type_of(c, hlo_shape_leaf(comp->root->shape, k));
   }
   code->n_results = root->n;
+  bool *shared = ARENA_ARRAY(c->a, bool, root->n + 1);
+  for (int k = 0; k < root->n; k++)
+    for (int j = k + 1; j < root->n && !shared[k]; j++) shared[k] = results[j] == results[k];
   code->result_regs = results;
+  code->result_shared = shared;
   code->result_types = result_types;
   code->n_regs = l->n_regs;
   code->n_insns = l->insns.len;

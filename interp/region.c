@@ -105,6 +105,42 @@ static bool lane_constant(interp_compiler *c, const hlo_instr *i, lane_values *v
   return true;
 }
 
+static bool lane_select(interp_compiler *c, interp_region *r, lane_ref pred, lane_ref yes, lane_ref no, hlo_dtype t,
+                        lane_ref *out) {
+  const char *reason = NULL;
+  hlo_dtype types[3] = {HLO_PRED, t, t};
+  lane_insn in = {.n_in = 3, .in = {pred, yes, no}};
+  in.fn = hlo_eval_lookup(HLO_OP_SELECT, NULL, 3, types, t, &in.param, &reason);
+  if (!in.fn) return false;
+  in.offset = lane_place(r, hlo_dtype_bytes(t));
+  vec_push(c->a, &r->insns, in);
+  *out = (lane_ref){.param = -1, .offset = in.offset};
+  return true;
+}
+
+// A conditional on a pred: lanes differ, so both branches are computed (they consist of elementwise operations, which
+// have no effects and cannot fail) and each lane selects.
+static bool lane_conditional(interp_compiler *c, interp_region *r, arena *scratch, const hlo_instr *i, const u64map *m,
+                             lane_values *v, int depth) {
+  if (i->n_called != 2 || i->operands[0]->shape->dtype != HLO_PRED) return false;
+  lane_values branch[2];
+  for (int b = 0, k = 1; b < 2; b++) {
+    lane_values args = {.v = ARENA_ARRAY(scratch, lane_ref, 64)};
+    branch[b].v = ARENA_ARRAY(scratch, lane_ref, v->n + 1);
+    for (int p = 0; p < i->called[b]->n_params; p++, k++) {
+      lane_values *from = lane_get(m, i->operands[k]);
+      if (args.n + from->n > 64) return false;
+      for (int j = 0; j < from->n; j++) args.v[args.n++] = from->v[j];
+    }
+    if (!lane_lower(c, r, scratch, i->called[b], &args, &branch[b], depth + 1)) return false;
+  }
+  for (int k = 0; k < v->n; k++)
+    if (!lane_select(c, r, lane_get(m, i->operands[0])->v[0], branch[0].v[k], branch[1].v[k],
+                     hlo_shape_leaf(i->shape, k)->dtype, &v->v[k]))
+      return false;
+  return true;
+}
+
 static bool lane_instr(interp_compiler *c, interp_region *r, arena *scratch, const hlo_instr *i, u64map *m, int depth) {
   lane_values *v = ARENA_NEW(scratch, lane_values);
   v->n = hlo_shape_leaves(i->shape);
@@ -148,6 +184,8 @@ static bool lane_instr(interp_compiler *c, interp_region *r, arena *scratch, con
       }
       return lane_lower(c, r, scratch, i->called[0], &args, v, depth + 1);
     }
+    case HLO_OP_CONDITIONAL:
+      return lane_conditional(c, r, scratch, i, m, v, depth);
     default:
       return lane_op(c, r, i, m, v);
   }

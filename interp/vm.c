@@ -334,8 +334,13 @@ lemnos_status interp_frame_run(interp_ctx *cx, interp_frame *f, interp_value *ar
     for (int k = 0; k < code->n_regs; k++) interp_value_release(cx, &f->regs[k]);
     return s;
   }
-  for (int k = 0; k < code->n_results; k++) interp_value_share(&results[k], &f->regs[code->result_regs[k]]);
-  for (int k = 0; k < code->n_results; k++) interp_value_release(cx, &f->regs[code->result_regs[k]]);
+  for (int k = 0; k < code->n_results; k++) {
+    interp_value *from = &f->regs[code->result_regs[k]];
+    if (code->result_shared[k])
+      interp_value_share(&results[k], from);
+    else
+      interp_value_move(&results[k], from);
+  }
   return LEMNOS_SUCCESS;
 }
 
