@@ -64,11 +64,20 @@ typedef struct interp_host {
   void (*print)(void *user, strv text);
 } interp_host;
 
+// Time per instruction. The caller sets arena, zeroes the rest, and may use it for several runs.
 typedef struct interp_profile_row {
-  const char *op;  // op text name
+  const hlo_instr *instr;
   int64_t calls;
-  double seconds;
+  double seconds, total_seconds;  // own, and with what it runs in turn (bodies, branches, functions)
+  struct interp_profile_row *next;
 } interp_profile_row;
+typedef struct interp_profile {
+  arena *arena;
+  u64map rows;  // hlo_instr -> interp_profile_row
+  interp_profile_row *first;
+} interp_profile;
+// A table by operation and shapes, most time first.
+void interp_profile_print(const interp_profile *p, strbuf *out);
 
 // What a run is at. The run writes it with relaxed stores; another thread may read it at any time. Zeroed by the
 // caller.
@@ -103,7 +112,7 @@ typedef struct interp_run_options {
   // out, optional
   interp_progress *progress;
   int64_t *peak_bytes;
-  interp_profile_row *profile;  // HLO_OP_COUNT rows, zeroed by the caller
+  interp_profile *profile;
 } interp_run_options;
 
 // Runs the program. args: one per argument leaf, shapes must be what the program was compiled for (dynamic dimensions:

@@ -110,7 +110,7 @@ struct interp_compiler {
 
 typedef struct interp_scratch_block {
   struct interp_scratch_block *next;
-  void *data;
+  size_t bytes;
 } interp_scratch_block;
 
 typedef struct interp_probe {
@@ -264,6 +264,9 @@ interp_progress *interp_progress_loop(interp_ctx *cx, const interp_insn *in, con
 // Parallel for: fn(ctx, begin, end, thread) over [0, n) in chunks of `grain`, serial if small or there is no pool.
 typedef void (*interp_range_fn)(void *ctx, int64_t begin, int64_t end, int thread);
 void interp_parallel(interp_ctx *cx, int64_t n, int64_t grain, interp_range_fn fn, void *ctx);
+
+// profile.c
+interp_profile_row *interp_profile_row_of(interp_profile *p, const hlo_instr *i);
 
 // --- move.c: strided copies
 // -------------------------------------------------------------------------------------------

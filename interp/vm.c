@@ -82,7 +82,7 @@ static interp_buffer *cache_find(interp_ctx *cx, size_t bytes) {
   int tries = 0;
   for (interp_buffer **p = &cx->shared->cache; *p && tries < 32; p = &(*p)->next, tries++) {
     interp_buffer *b = *p;
-    if (b->bytes < bytes || b->bytes > bytes + bytes / 2) continue;
+    if (b->bytes < bytes || b->bytes > bytes + (bytes < 65536 ? bytes / 2 : bytes / 16)) continue;
     *p = b->next;
     cx->shared->cached_bytes -= (int64_t)b->bytes;
     b->refs = 1;
@@ -168,12 +168,17 @@ lemnos_status interp_value_borrow(interp_ctx *cx, interp_value *v, const void *d
 // ------------------------------------------------------------------------------------------------------------
 
 void *interp_scratch(interp_ctx *cx, size_t bytes) {
+  interp_shared *shared = cx->shared;
+  int64_t limit = cx->options->max_bytes;
+  if (bytes > (size_t)MAX_BYTES || (limit && shared->live_bytes + (int64_t)bytes > limit)) return NULL;
   char *data = heap_try_alloc_aligned(bytes + 64);
   if (!data) return NULL;
   interp_scratch_block *b = (interp_scratch_block *)data;
   b->next = cx->scratch;
-  b->data = data;
+  b->bytes = bytes;
   cx->scratch = b;
+  shared->live_bytes += (int64_t)bytes;
+  if (shared->live_bytes > shared->peak_bytes) shared->peak_bytes = shared->live_bytes;
   return data + 64;
 }
 
@@ -185,7 +190,8 @@ static void scratch_reset(interp_ctx *cx, interp_scratch_block *mark) {
   while (cx->scratch != mark) {
     interp_scratch_block *b = cx->scratch;
     cx->scratch = b->next;
-    heap_aligned_free(b->data);
+    cx->shared->live_bytes -= (int64_t)b->bytes;
+    heap_aligned_free(b);
   }
 }
 
@@ -287,14 +293,14 @@ static lemnos_status run_insn(interp_ctx *cx, interp_value *regs, const interp_i
 }
 
 static lemnos_status run_profiled(interp_ctx *cx, interp_value *regs, const interp_insn *in) {
-  interp_profile_row *row = &cx->options->profile[in->src->op];
+  interp_profile_row *row = interp_profile_row_of(cx->options->profile, in->src);
   double outer = cx->inner_seconds, start = io_seconds();
   cx->inner_seconds = 0;
   lemnos_status s = run_insn(cx, regs, in);
   double total = io_seconds() - start;
-  row->op = hlo_op_table[in->src->op].text_name;
   row->calls++;
   row->seconds += total - cx->inner_seconds;
+  row->total_seconds += total;
   cx->inner_seconds = outer + total;
   return s;
 }

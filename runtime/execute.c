@@ -15,6 +15,18 @@ struct executable_run {
 
 // --- buffer memory ---------------------------------------------------------------------------------------------------------
 
+// host and memory NULL: a run of the interpreter will bring it.
+static buffer_memory *memory_create(lemnos_device *d, int64_t bytes, backend_memory *memory, void *host) {
+  buffer_memory *m = heap_alloc(sizeof *m);
+  atomic_init(&m->refs, 1);
+  m->device = d;
+  device_retain(d);
+  m->memory = memory;
+  m->host = host;
+  m->bytes = bytes;
+  return m;
+}
+
 lemnos_status buffer_memory_create(lemnos_device *d, int64_t bytes, buffer_memory **out) {
   backend_memory *memory = NULL;
   void *host = NULL;
@@ -23,14 +35,7 @@ lemnos_status buffer_memory_create(lemnos_device *d, int64_t bytes, buffer_memor
   } else if (!(host = heap_try_alloc_aligned((size_t)(bytes ? bytes : 1)))) {
     return lemnos_status_make(LEMNOS_OUT_OF_MEMORY, "no memory for a buffer of %lld bytes", (long long)bytes);
   }
-  buffer_memory *m = heap_alloc(sizeof *m);
-  atomic_init(&m->refs, 1);
-  m->device = d;
-  device_retain(d);
-  m->memory = memory;
-  m->host = host;
-  m->bytes = bytes;
-  *out = m;
+  *out = memory_create(d, bytes, memory, host);
   return LEMNOS_SUCCESS;
 }
 
@@ -48,7 +53,7 @@ void buffer_memory_release(buffer_memory *m) {
 }
 
 static void *memory_map(const buffer_memory *m) {
-  if (m->host) return m->host;
+  if (m->host || !m->memory) return m->host;
   return m->device->entry.backend->map(m->device->device, m->memory);
 }
 
@@ -61,6 +66,7 @@ static lemnos_status memory_write(buffer_memory *m, const void *data, int64_t by
 
 static lemnos_status memory_read(const buffer_memory *m, void *data, int64_t bytes) {
   void *mapped = memory_map(m);
+  if (!mapped && !m->memory) return lemnos_status_make(LEMNOS_FAILED_PRECONDITION, "the run that was to fill this buffer failed");
   if (!mapped) return m->device->entry.backend->download(m->device->device, m->memory, 0, data, bytes);
   memcpy(data, mapped, (size_t)bytes);
   return LEMNOS_SUCCESS;
@@ -313,6 +319,10 @@ static lemnos_status run_interpreted(execution *x) {
   if (!status) status = interp_run(e->program, &options, na, args, nr, results);
   for (int i = 0; !status && i < nr; i++) {
     if (results[i].data && x->results[i] && x->results[i]->host == results[i].data) continue;
+    if (x->results[i] && !x->results[i]->host && !x->results[i]->memory && interp_array_bytes(&results[i]) == x->results[i]->bytes) {
+      x->results[i]->host = results[i].data;
+      continue;
+    }
     x->result_types[i] = results[i];
     x->result_types[i].data = NULL;
     buffer_memory_release(x->results[i]);
@@ -322,6 +332,8 @@ static lemnos_status run_interpreted(execution *x) {
     if (!status && bytes) status = memory_write(x->results[i], results[i].data, bytes);
     heap_aligned_free(results[i].data);
   }
+  for (int i = 0; i < na; i++) peak += x->args[i] ? x->args[i]->bytes : 0;
+  peak += interp_program_constant_bytes(e->program);
   if (!status && peak > e->stats.peak_bytes) e->stats.peak_bytes = peak;
   for (int i = 0; i < na; i++) heap_aligned_free(owned[i]);
   free(owned);
@@ -422,6 +434,8 @@ static lemnos_status prepare_results(execution *x, lemnos_buffer *const *args, b
     if (alias >= 0 && donate && args[alias] && args[alias]->memory && atomic_load(&args[alias]->memory->refs) == 2) {
       x->results[i] = buffer_memory_retain(args[alias]->memory);
       x->moved[i] = true;
+    } else if (e->program && !e->device->device) {  // the run's own buffer becomes the result's
+      x->results[i] = memory_create(e->device, interp_array_bytes(t), NULL, NULL);
     } else {
       LEMNOS_TRY(buffer_memory_create(e->device, interp_array_bytes(t), &x->results[i]));
     }
@@ -555,28 +569,17 @@ static lemnos_status profile_interp(execution *x, strbuf *out) {
   interp_array *args = heap_alloc(sizeof *args * (size_t)(e->n_params + e->n_results + 1));
   interp_array *results = args + e->n_params;
   void **owned = heap_alloc(sizeof *owned * (size_t)(e->n_params + 1));
-  interp_profile_row *rows = heap_alloc(sizeof *rows * HLO_OP_COUNT);
-  interp_run_options options = {.pool = e->device->context->pool, .profile = rows,
+  interp_profile profile = {.arena = arena_create()};
+  interp_run_options options = {.pool = e->device->context->pool, .profile = &profile,
                                 .custom_calls = e->device->context->custom_calls.data,
                                 .n_custom_calls = e->device->context->custom_calls.len};
   lemnos_status status = interp_args(x, args, owned);
   if (!status) status = interp_run(e->program, &options, e->n_params, args, e->n_results, results);
   for (int i = 0; !status && i < e->n_results; i++) heap_aligned_free(results[i].data);
-  double total = 0;
-  for (int i = 0; i < HLO_OP_COUNT; i++) total += rows[i].seconds;
-  strbuf_printf(out, "%10s %6s %7s  %s\n", "ms", "share", "calls", "operation");
-  for (;;) {
-    int best = -1;
-    for (int i = 0; i < HLO_OP_COUNT; i++)
-      if (rows[i].calls && (best < 0 || rows[i].seconds > rows[best].seconds)) best = i;
-    if (best < 0) break;
-    strbuf_printf(out, "%10.4f %5.1f%% %7lld  %s\n", rows[best].seconds * 1e3,
-                  100 * rows[best].seconds / (total > 0 ? total : 1), (long long)rows[best].calls,
-                  hlo_op_table[best].text_name);
-    rows[best].calls = 0;
-  }
+  if (!status) interp_profile_print(&profile, out);
   for (int i = 0; i < e->n_params; i++) heap_aligned_free(owned[i]);
-  free(rows), free(owned), free(args);
+  arena_destroy(profile.arena);
+  free(owned), free(args);
   return status;
 }
 

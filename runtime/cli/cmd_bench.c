@@ -93,6 +93,8 @@ static void print_json(strbuf *b, const cli_session *s, const char *module, cons
   strbuf_printf(b, ", \"peak_bytes\": %lld, \"temp_bytes\": %lld, \"scratch_bytes\": %lld, \"constant_bytes\": %lld",
                 (long long)st->peak_bytes, (long long)st->temp_bytes, (long long)st->scratch_bytes,
                 (long long)st->constant_bytes);
+  if (s->executable->program)
+    strbuf_printf(b, ", \"live_bytes\": %lld", (long long)interp_program_live_bytes(s->executable->program));
   strbuf_printf(b, ", \"kernels\": %d, \"launches\": %d, \"host_steps\": %d}\n", st->n_kernels, st->n_launches,
                 st->n_host_steps);
 }

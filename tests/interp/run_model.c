@@ -51,11 +51,6 @@ static lemnos_status write_results(const char *dir, int n, const interp_array *r
   return s;
 }
 
-static int by_seconds(const void *a, const void *b) {
-  double x = ((const interp_profile_row *)a)->seconds, y = ((const interp_profile_row *)b)->seconds;
-  return x < y ? 1 : x > y ? -1 : 0;
-}
-
 typedef struct options {
   const char *module, *args, *out;
   int threads, repeat;
@@ -89,10 +84,10 @@ static lemnos_status run(arena *a, diag_sink *sink, const options *o) {
   thread_pool *pool = NULL;
   LEMNOS_TRY(thread_pool_create(o->threads, &pool));
   int64_t peak = 0;
-  interp_profile_row *rows = heap_alloc(sizeof *rows * HLO_OP_COUNT);
+  interp_profile profile = {.arena = a};
   for (int r = 0; r < o->repeat; r++) {
     interp_run_options run_options = {
-        .pool = pool, .max_bytes = o->max_bytes, .peak_bytes = &peak, .profile = o->profile ? rows : NULL};
+        .pool = pool, .max_bytes = o->max_bytes, .peak_bytes = &peak, .profile = o->profile ? &profile : NULL};
     for (int k = 0; k < n_results; k++) {
       heap_aligned_free(results[k].data);
       results[k].data = NULL;
@@ -103,16 +98,16 @@ static lemnos_status run(arena *a, diag_sink *sink, const options *o) {
            (compiled - imported) * 1e3, (io_seconds() - begin) * 1e3, (double)peak / 1048576);
   }
   if (o->profile) {
-    qsort(rows, HLO_OP_COUNT, sizeof *rows, by_seconds);
-    for (int k = 0; k < 20 && rows[k].op; k++)
-      printf("  %-24s %8lld calls %10.2f ms\n", rows[k].op, (long long)rows[k].calls, rows[k].seconds * 1e3);
+    strbuf table = {0};
+    interp_profile_print(&profile, &table);
+    fputs(table.data, stdout);
+    strbuf_deinit(&table);
   }
   lemnos_status s = write_results(o->out, n_results, results);
   for (int k = 0; k < n_results; k++) heap_aligned_free(results[k].data);
   for (int k = 0; k < n_args; k++) heap_aligned_free(args[k].data);
   free(args);
   free(results);
-  free(rows);
   thread_pool_destroy(pool);
   interp_program_destroy(p);
   heap_aligned_free(text);

@@ -141,16 +141,66 @@ START_TEST(profile_and_listing) {
                                 "y)\n ROOT z = f32[4] negate(y)\n}\n");
   float x[4] = {0};
   interp_array arg = test_array(HLO_F32, 1, d4, x), result = {0};
-  interp_profile_row rows[HLO_OP_COUNT] = {0};
-  interp_run_options o = {.profile = rows};
+  interp_profile profile = {.arena = arena_create()};
+  interp_run_options o = {.profile = &profile};
   ASSERT_OK(interp_run(t.program, &o, 1, &arg, 1, &result));
-  ck_assert_int_eq(rows[HLO_OP_NEGATE].calls, 2);
-  ck_assert_int_eq(rows[HLO_OP_ADD].calls, 0);  // nobody reads it
+  strbuf table = {0};
+  interp_profile_print(&profile, &table);
+  ck_assert_msg(strstr(table.data, " 2      2  negate f32[4]{0} (f32[4]{0})") != NULL, "%s", table.data);
+  ck_assert_msg(strstr(table.data, "add") == NULL, "%s", table.data);  // nobody reads it
+  strbuf_deinit(&table);
+  arena_destroy(profile.arena);
   heap_aligned_free(result.data);
   strbuf text = {0};
   interp_program_disassemble(t.program, &text);
   ck_assert(strstr(text.data, "entry @main") && strstr(text.data, "negate") && !strstr(text.data, "add"));
   strbuf_deinit(&text);
+  test_free(&t);
+}
+END_TEST
+
+// A loop of three steps: its body's instructions are counted by step, its total time holds theirs.
+START_TEST(profile_of_a_loop) {
+  test_program t = test_compile(HEAD
+                                "body {\n p = (s32[], f32[4]) parameter(0)\n i = s32[] get-tuple-element(p), index=0\n"
+                                " x = f32[4] get-tuple-element(p), index=1\n one = s32[] constant(1)\n"
+                                " j = s32[] add(i, one)\n y = f32[4] negate(x)\n ROOT r = (s32[], f32[4]) tuple(j, y)\n}\n"
+                                "cond {\n p = (s32[], f32[4]) parameter(0)\n i = s32[] get-tuple-element(p), index=0\n"
+                                " n = s32[] constant(3)\n ROOT c = pred[] compare(i, n), direction=LT\n}\n"
+                                "ENTRY main {\n x = f32[4] parameter(0)\n z = s32[] constant(0)\n"
+                                " s = (s32[], f32[4]) tuple(z, x)\n ROOT w = (s32[], f32[4]) while(s), condition=cond, body=body\n}\n");
+  float x[4] = {0};
+  interp_array arg = test_array(HLO_F32, 1, d4, x), result[2] = {0};
+  interp_profile profile = {.arena = arena_create()};
+  interp_run_options o = {.profile = &profile};
+  ASSERT_OK(interp_run(t.program, &o, 1, &arg, 2, result));
+  double own = 0, total = 0;
+  int64_t negates = 0, compares = 0;
+  for (const interp_profile_row *r = profile.first; r; r = r->next) {
+    own += r->seconds;
+    if (r->instr->op == HLO_OP_NEGATE) negates += r->calls;
+    if (r->instr->op == HLO_OP_COMPARE) compares += r->calls;
+    if (r->instr->op == HLO_OP_WHILE) total = r->total_seconds;
+  }
+  ck_assert_int_eq(negates, 3);
+  ck_assert_int_eq(compares, 4);
+  ck_assert(total > 0 && total <= own * 1.0001);
+  for (int k = 0; k < 2; k++) heap_aligned_free(result[k].data);
+  arena_destroy(profile.arena);
+  test_free(&t);
+}
+END_TEST
+
+// Live sets worked out by hand. Of the first: x (the caller's, 4000 bytes) and y; the sum takes y's place, the result is z.
+// Of the second the transposition cannot work in place: its operand and its result are there at once.
+START_TEST(live_sets) {
+  test_program t = test_compile(HEAD "ENTRY main {\n x = f32[1000] parameter(0)\n y = f32[1000] negate(x)\n"
+                                     " ROOT z = f32[1000] add(x, y)\n}\n");
+  ck_assert_int_eq(interp_program_live_bytes(t.program), 8000);
+  test_free(&t);
+  t = test_compile(HEAD "ENTRY main {\n x = f32[10,100] parameter(0)\n y = f32[10,100] negate(x)\n"
+                        " z = f32[100,10] transpose(y), dimensions={1,0}\n ROOT w = f32[1000] reshape(z)\n}\n");
+  ck_assert_int_eq(interp_program_live_bytes(t.program), 12000);
   test_free(&t);
 }
 END_TEST
@@ -198,4 +248,4 @@ START_TEST(refused_by_name) {
 END_TEST
 
 HARNESS_MAIN("interp_vm", results_in_given_room, wrong_arguments, updates_in_place, limits, threads_change_nothing,
-             custom_calls, profile_and_listing, checks, refused_by_name)
+             custom_calls, profile_and_listing, profile_of_a_loop, live_sets, checks, refused_by_name)
