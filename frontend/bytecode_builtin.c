@@ -291,8 +291,12 @@ const mlir_type *bc_read_function_type(bc_reader *r, bc_cursor *c) {
 }
 
 const mlir_type *bc_read_element_type(bc_reader *r, bc_cursor *c, mlir_type_kind kind) {
+  size_t pos = c->pos;
   mlir_type t = {.kind = kind, .element = bc_type_ref(r, c)};
-  return bc_stop(r) ? NULL : mlir_type_unique(r->types, &t);
+  if (bc_stop(r)) return NULL;
+  if (kind == MLIR_TYPE_COMPLEX && t.element->kind != MLIR_TYPE_FLOAT && t.element->kind != MLIR_TYPE_INTEGER)
+    return bc_fail(r, pos, "a complex type is of something that is neither float nor integer"), NULL;
+  return mlir_type_unique(r->types, &t);
 }
 
 static const mlir_type *integer_type(bc_reader *r, bc_cursor *c) {

@@ -126,7 +126,14 @@ static bool add_member(upgrade *u, strv name, const mlir_attr *v) {
 
 static bool add_algorithm(upgrade *u, strv name, const mlir_attr *v) {
   if (!u->algorithm) u->algorithm = bc_new_struct(u->r, "dot_algorithm", 7);
-  if (v->kind == MLIR_ATTR_TYPE && v->type->kind == MLIR_TYPE_NONE) u->algorithm_absent++;
+  bool is_type = v->kind == MLIR_ATTR_TYPE, absent = is_type && v->type->kind == MLIR_TYPE_NONE;
+  bool fits = strv_ends_with(name, STRV("_type"))                         ? is_type && v->type->kind == MLIR_TYPE_FLOAT
+              : strv_eq_cstr(name, "allow_imprecise_accumulation") ? v->kind == MLIR_ATTR_BOOL
+                                                                   : v->kind == MLIR_ATTR_INTEGER;
+  if (!absent && !fits)
+    return bc_fail(u->r, u->pos, "%s: " STRV_FMT " of the dot algorithm is of the wrong kind", u->info->name,
+                   STRV_ARG(name));
+  u->algorithm_absent += absent;
   mlir_named_attr *entries = (mlir_named_attr *)u->algorithm->entries;
   entries[u->algorithm->n_entries++] = (mlir_named_attr){name, v};
   return true;

@@ -293,7 +293,11 @@ static bool literal_field(import_ctx *c, const mlir_op *op, const mlir_attr *a, 
   return shape && literal_type_fits(c, op, a, shape) && (*out = import_literal(c, a, shape, op->loc)) != NULL;
 }
 
-static bool float_field(const mlir_attr *a, double *out) {
+// StableHLO's own (epsilon) are of f32; those of check are of any type.
+static bool float_field(const mlir_op *op, const mlir_attr *a, double *out) {
+  if (strv_starts_with(op->name, STRV("stablehlo.")) &&
+      (a->kind != MLIR_ATTR_FLOAT || !a->type || !strv_eq_cstr(a->type->name, "f32")))
+    return false;
   if (a->kind == MLIR_ATTR_FLOAT)
     *out = a->real;
   else if (a->kind == MLIR_ATTR_INTEGER)
@@ -328,7 +332,7 @@ static bool field(import_ctx *c, const mlir_op *op, hlo_attr_kind kind, const ml
     case HLO_ATTR_KIND_i64s:
       return is_si64_list(a) && import_i64s(c, a, to);
     case HLO_ATTR_KIND_f64:
-      return float_field(a, to);
+      return float_field(op, a, to);
     case HLO_ATTR_KIND_flag:
       if (!import_int(a, &x)) return false;
       *(bool *)to = x != 0;

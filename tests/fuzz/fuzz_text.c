@@ -2,42 +2,7 @@
 // MLIR text: parsed, printed in generic form and parsed again (the two must be equal); imported and verified; exported,
 // and what was exported imported again (the same operations, types and attributes, and a second export that reads the
 // same).
-#include "tests/fuzz/fuzz.h"
-
-static void check_round_trip(const mlir_module *m) {
-  arena *a = arena_create();
-  diag_sink sink;
-  diag_sink_init(&sink, a);
-  strbuf text = {0};
-  mlir_print(&text, m, false);
-  mlir_module *again = NULL;
-  const char *why = "";
-  lemnos_status s = mlir_parse_text(a, STRV("again"), (strv){text.data, text.len}, &sink, &again);
-  FUZZ_REQUIRE(!s, "%s\n%s", lemnos_status_message(s), text.data);
-  FUZZ_REQUIRE(mlir_equal(m, again, &why), "%s\n%s", why, text.data);
-  strbuf_deinit(&text);
-  diag_sink_deinit(&sink);
-  arena_destroy(a);
-}
-
-static void check_export(const hlo_module *m) {
-  arena *a = arena_create();
-  diag_sink sink;
-  diag_sink_init(&sink, a);
-  strbuf first = {0}, second = {0};
-  export_stablehlo(&first, m);
-  mlir_module *parsed = NULL;
-  hlo_module *again = NULL;
-  lemnos_status s = mlir_parse_text(a, STRV("export"), strbuf_view(&first), &sink, &parsed);
-  if (!s) s = import_module(parsed, NULL, a, &sink, &again);
-  FUZZ_REQUIRE(!s, "%s\n%s", lemnos_status_message(s), first.data);
-  export_stablehlo(&second, again);
-  FUZZ_REQUIRE(strv_eq(strbuf_view(&first), strbuf_view(&second)), "first\n%s\nsecond\n%s", first.data, second.data);
-  strbuf_deinit(&first);
-  strbuf_deinit(&second);
-  diag_sink_deinit(&sink);
-  arena_destroy(a);
-}
+#include "tests/fuzz/round_trip.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   char *copy = fuzz_copy(data, size);
@@ -47,10 +12,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   mlir_module *m = NULL;
   hlo_module *hlo = NULL;
   if (fuzz_ok(mlir_parse_text(a, STRV("fuzz"), (strv){copy, size}, &sink, &m))) {
-    check_round_trip(m);
+    fuzz_check_text(m);
     if (fuzz_ok(import_module(m, NULL, a, &sink, &hlo))) {
       FUZZ_REQUIRE(fuzz_ok(hlo_verify(hlo, &sink)), "import gave a module that is not valid");
-      check_export(hlo);
+      fuzz_check_export(hlo);
     }
   }
   diag_sink_deinit(&sink);
