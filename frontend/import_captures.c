@@ -9,7 +9,8 @@
 //   reduce, reduce_window, scatter   one more input; its initial value and updates are the scalar again, its result too
 //
 // What a region computes from a captured tensor alone (a slice of it, say) is computed in front of the operation, so
-// that a scalar is left to capture. Other operations have no place for more operands: there only what can be made anew
+// that a scalar is left to capture. select_and_scatter, all_reduce and reduce_scatter have no place for more operands
+// and become operations that have (import_captured_ops.c). In the regions of any other only what can be made anew
 // inside (import_is_clonable) may be used, the rest is refused by name.
 #include "frontend/import_internal.h"
 
@@ -18,7 +19,7 @@ static bool is_reducer(hlo_op op) {
 }
 
 static bool takes_captures(hlo_op op) {
-  return is_reducer(op) || op == HLO_OP_MAP || op == HLO_OP_SORT;
+  return is_reducer(op) || op == HLO_OP_MAP || op == HLO_OP_SORT || import_is_rewritten(op);
 }
 
 // --- computing in front ---------------------------------------------------------------------------------------------
@@ -72,10 +73,10 @@ bool import_find_captures(import_ctx *c, import_scope *s, const mlir_op *op, hlo
     const mlir_value *v = out->values.data[i];
     if (!(out->instrs[i] = import_value(c, s, v, op->loc))) return false;
     const hlo_shape *shape = out->instrs[i]->shape;
-    if (hlo_shape_is_array(shape) && !shape->quant && shape->rank == 0) continue;
-    return import_refuse(
-        c, op->loc, "a region of '" STRV_FMT "' uses %%" STRV_FMT ", which is no scalar of numbers, from outside of it",
-        STRV_ARG(op->name), STRV_ARG(v->name));
+    if (hlo_shape_is_array(shape) && shape->rank == 0) continue;
+    return import_refuse(c, op->loc,
+                         "a region of '" STRV_FMT "' uses %%" STRV_FMT ", which is no scalar, from outside of it",
+                         STRV_ARG(op->name), STRV_ARG(v->name));
   }
   return true;
 }
@@ -184,7 +185,7 @@ bool import_emit_captured(import_ctx *c, import_scope *s, const mlir_op *op, hlo
       if (!(shapes[i] = import_type(c, op->results[i].type, op->loc))) return false;
     for (int i = 0; i < n; i++) {
       const hlo_shape *own = caps->instrs[i]->shape;
-      shapes[results + i] = results ? hlo_shape_with_dtype(c->module->shapes, shapes[0], own->dtype) : own;
+      shapes[results + i] = results ? import_shape_of_elements(c, shapes[0], own) : own;
     }
     declared = hlo_shape_tuple(c->module->shapes, results + n, shapes);
   }

@@ -43,8 +43,16 @@ hlo_instr *import_vector_of(import_ctx *c, import_scope *s, hlo_instr **scalars,
                      NULL, a, l);
 }
 
+const hlo_shape *import_shape_of_elements(import_ctx *c, const hlo_shape *s, const hlo_shape *element) {
+  const hlo_shape *plain = hlo_shape_with_dtype(c->module->shapes, s, element->dtype);
+  if (!element->quant) return plain;
+  hlo_shape quantized = *plain;
+  quantized.quant = element->quant;
+  return hlo_shape_intern(c->module->shapes, &quantized);
+}
+
 hlo_instr *import_broadcast_like(import_ctx *c, import_scope *s, hlo_instr *scalar, hlo_instr *like, const loc *l) {
-  const hlo_shape *shape = hlo_shape_with_dtype(c->module->shapes, like->shape, scalar->shape->dtype);
+  const hlo_shape *shape = import_shape_of_elements(c, like->shape, scalar->shape);
   if (shape == scalar->shape) return scalar;
   if (hlo_shape_is_static(shape)) {
     void *attrs = hlo_attrs_create(c->arena, HLO_ATTR_LIST_broadcast);

@@ -4,8 +4,8 @@
 // Functions return false (or NULL) after having reported; the status is made once, at the end, from the sink and the
 // code of the first report. A scope is one computation under construction; MLIR values are looked up in it. A value of
 // an enclosing scope is a capture: while, if and case bind captures to extra parameters before their regions are
-// translated, reduce, reduce_window, sort, map and scatter make inputs of them (import_captures.c); everywhere else
-// only values that can be computed anew inside (constants and cheap pure chains of them) are allowed.
+// translated, reduce, reduce_window, sort, map and scatter make inputs of them (import_captures.c), select_and_scatter,
+// all_reduce and reduce_scatter become such operations (import_captured_ops.c); everywhere else only values that can be computed anew inside (constants and cheap pure chains of them) are allowed.
 #ifndef FRONTEND_IMPORT_INTERNAL_H
 #define FRONTEND_IMPORT_INTERNAL_H
 
@@ -143,6 +143,10 @@ hlo_computation *import_captured_region(import_ctx *c, import_scope *outer, cons
                                         const import_captures *caps);
 bool import_emit_captured(import_ctx *c, import_scope *s, const mlir_op *op, hlo_op hop, hlo_instr *const *operands,
                           hlo_computation *const *called, void *attrs, const import_captures *caps);
+// import_captured_ops.c: the same for operations without a place for more operands, which others stand for.
+bool import_is_rewritten(hlo_op op);
+bool import_emit_rewritten(import_ctx *c, import_scope *s, const mlir_op *op, hlo_op hop, hlo_instr *const *operands,
+                           void *attrs, const import_captures *caps);
 
 // --- import_checks.c ------------------------------------------------------------------------------------------------
 
@@ -160,6 +164,8 @@ bool import_unary_einsum(import_ctx *c, import_scope *s, const mlir_op *op);
 // The size of dimension d of x as an s32 scalar; n such scalars as a vector.
 hlo_instr *import_size_of(import_ctx *c, import_scope *s, hlo_instr *x, int d, const loc *l);
 hlo_instr *import_vector_of(import_ctx *c, import_scope *s, hlo_instr **scalars, int64_t n, const loc *l);
+// Like s, with elements of the type that `element` has, quantized ones too.
+const hlo_shape *import_shape_of_elements(import_ctx *c, const hlo_shape *s, const hlo_shape *element);
 // v broadcast to the (dynamic) shape of `like`.
 hlo_instr *import_broadcast_like(import_ctx *c, import_scope *s, hlo_instr *scalar, hlo_instr *like, const loc *l);
 

@@ -108,6 +108,7 @@ bool import_generic(import_ctx *c, import_scope *s, const mlir_op *op, hlo_op ho
   import_captures caps;
   hlo_computation **called = ARENA_ARRAY(c->arena, hlo_computation *, op->n_regions);
   if (!import_find_captures(c, s, op, hop, &caps)) return false;
+  if (caps.values.len && import_is_rewritten(hop)) return import_emit_rewritten(c, s, op, hop, operands, attrs, &caps);
   for (int i = 0; i < op->n_regions; i++)
     if (!(called[i] = import_captured_region(c, s, op, i, hop, &caps))) return false;
   if (caps.values.len) return import_emit_captured(c, s, op, hop, operands, called, attrs, &caps);

@@ -52,6 +52,46 @@ static void run_case(const test_case *c) {
 #define RUN(cases) \
   for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) run_case(&cases[k])
 
+// Twice the accumulator, and the element times the number of the device whose result it is.
+#define CAPTURING                                       \
+  "^bb0(%u: tensor<f32>, %v: tensor<f32>):\n"           \
+  "      %c = stablehlo.multiply %v, %p : tensor<f32>\n" \
+  "      %d = stablehlo.add %u, %u : tensor<f32>\n"      \
+  "      %e = stablehlo.add %d, %c : tensor<f32>\n"      \
+  "      stablehlo.return %e : tensor<f32>\n    })"
+#define ALL_REDUCE(groups)                                                                            \
+  ID "    %r = \"stablehlo.all_reduce\"(%y) <{channel_handle = #stablehlo.channel_handle<handle = 1, " \
+     "type = 1>, " groups "}> ({\n    " CAPTURING                                                      \
+     " : (tensor<1xf32>) -> tensor<1xf32>\n    sdy.return %r : tensor<1xf32>\n"
+#define ALL "replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids"
+
+// Regions of collectives that use values of the process: each computes its own result with its own values.
+START_TEST(captures) {
+  const test_case cases[] = {
+      // ((0 * 2 + 1 p) * 2 + 2 p) * 2 + 3 p = 11 p
+      {"all_reduce", ONE("[\"x\"=4]", "[{\"x\"}]", "[{\"x\"}]", "\"x\"", 1, ALL_REDUCE(ALL), 4, 4), 0, W(0, 11, 22, 33)},
+      {"group of unknown size",
+       ONE("[\"x\"=4]", "[{\"x\"}]", "[{\"x\"}]", "\"x\"", 1,
+           ALL_REDUCE("replica_groups = dense<[[0]]> : tensor<1x1xi64>"), 4, 4),
+       0, W(0, 11, 22, 33)},
+      // 2 x + p x of the other: devices 0 and 2, 3 and 1
+      {"two groups",
+       ONE("[\"x\"=4]", "[{\"x\"}]", "[{\"x\"}]", "\"x\"", 1,
+           ALL_REDUCE("replica_groups = dense<[[0, 2], [3, 1]]> : tensor<2x2xi64>, use_global_device_ids"), 4, 4),
+       0, W(0, 6 + 1, 4, 6 + 3)},
+      // Device p gets the p-th of elements v_q = 4 q + p: ((2 v0 + p v1) 2 + p v2) 2 + p v3 = 52 p + 7 p p
+      {"reduce_scatter",
+       ONE("[\"x\"=4]", "[{\"x\"}]", "[{\"x\"}]", "\"x\"", 4,
+           ID "    %r = \"stablehlo.reduce_scatter\"(%y) <{scatter_dimension = 0 : i64, channel_handle = "
+              "#stablehlo.channel_handle<handle = 1, type = 1>, " ALL "}> ({\n    " CAPTURING
+              " : (tensor<4xf32>) -> tensor<1xf32>\n    sdy.return %r : tensor<1xf32>\n",
+           16, 4),
+       0, W(0, 59, 132, 219)},
+  };
+  RUN(cases);
+}
+END_TEST
+
 START_TEST(places) {
   const test_case cases[] = {
       {"parts", ONE("[\"x\"=4]", "[{\"x\"}]", "[{\"x\"}]", "\"x\"", 1, ID ADD_ID(1), 4, 4), 0, W(0, 11, 22, 33)},
@@ -239,4 +279,4 @@ START_TEST(what_is_refused) {
 }
 END_TEST
 
-HARNESS_MAIN("interp_manual", places, nested, marks, local_marks, identities, what_is_refused)
+HARNESS_MAIN("interp_manual", places, captures, nested, marks, local_marks, identities, what_is_refused)

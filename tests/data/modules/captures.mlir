@@ -139,3 +139,77 @@ func.func @buffers() {
   check.expect_eq_const %2, dense<[1.0, 2.0]> : tensor<2xf32>
   return
 }
+
+// The smaller one of each window, as a captured flag says; twice the source is added there. Padding takes no part.
+func.func @select_and_scatter() {
+  %x = stablehlo.constant dense<[3, 1, 2, 4]> : tensor<4xi32>
+  %s = stablehlo.constant dense<[10, 20, 30]> : tensor<3xi32>
+  %init = stablehlo.constant dense<5> : tensor<i32>
+  %t = stablehlo.constant dense<true> : tensor<i1>
+  %c = stablehlo.constant dense<2> : tensor<i32>
+  %smaller = stablehlo.optimization_barrier %t : tensor<i1>
+  %y = stablehlo.optimization_barrier %c : tensor<i32>
+  %0 = "stablehlo.select_and_scatter"(%x, %s, %init) <{window_dimensions = array<i64: 2>, window_strides = array<i64: 2>,
+      padding = dense<[[1, 1]]> : tensor<1x2xi64>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %1 = stablehlo.compare GE, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %2 = stablehlo.xor %1, %smaller : tensor<i1>
+    stablehlo.return %2 : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %1 = stablehlo.multiply %b, %y : tensor<i32>
+    %2 = stablehlo.add %a, %1 : tensor<i32>
+    stablehlo.return %2 : tensor<i32>
+  }) : (tensor<4xi32>, tensor<3xi32>, tensor<i32>) -> tensor<4xi32>
+  check.expect_eq_const %0, dense<[25, 45, 5, 65]> : tensor<4xi32>
+  return
+}
+
+// Windows overlap, the first one is all padding, and only the second region captures.
+func.func @select_and_scatter_overlapping() {
+  %x = stablehlo.constant dense<[[3.0, 1.0, 2.0, 4.0]]> : tensor<1x4xf32>
+  %s = stablehlo.constant dense<[[1.0, 2.0, 3.0, 4.0, 5.0]]> : tensor<1x5xf32>
+  %init = stablehlo.constant dense<0.5> : tensor<f32>
+  %c = stablehlo.constant dense<10.0> : tensor<f32>
+  %y = stablehlo.optimization_barrier %c : tensor<f32>
+  %0 = "stablehlo.select_and_scatter"(%x, %s, %init) <{window_dimensions = array<i64: 1, 2>,
+      window_strides = array<i64: 1, 1>, padding = dense<[[0, 0], [2, 0]]> : tensor<2x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.compare GE, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.multiply %b, %y : tensor<f32>
+    %2 = stablehlo.add %a, %1 : tensor<f32>
+    stablehlo.return %2 : tensor<f32>
+  }) : (tensor<1x4xf32>, tensor<1x5xf32>, tensor<f32>) -> tensor<1x4xf32>
+  // windows: none, {3}, {3, 1}, {1, 2}, {2, 4}
+  check.expect_eq_const %0, dense<[[50.5, 0.5, 40.5, 50.5]]> : tensor<1x4xf32>
+  return
+}
+
+// Captured quantized scalars: storage 3 stands for 1.5.
+func.func @quantized() {
+  %x = stablehlo.constant dense<[1.0, 2.0, -3.0]> : tensor<3xf32>
+  %c = stablehlo.constant dense<1.5> : tensor<f32>
+  %z = stablehlo.constant dense<-4.0> : tensor<f32>
+  %q = stablehlo.uniform_quantize %x : (tensor<3xf32>) -> tensor<3x!quant.uniform<i8:f32, 5.0E-1>>
+  %y = stablehlo.uniform_quantize %c : (tensor<f32>) -> tensor<!quant.uniform<i8:f32, 5.0E-1>>
+  %low = stablehlo.uniform_quantize %z : (tensor<f32>) -> tensor<!quant.uniform<i8:f32, 5.0E-1>>
+  %0 = "stablehlo.map"(%q) <{dimensions = array<i64: 0>}> ({
+  ^bb0(%a: tensor<!quant.uniform<i8:f32, 5.0E-1>>):
+    %3 = stablehlo.add %a, %y : tensor<!quant.uniform<i8:f32, 5.0E-1>>
+    stablehlo.return %3 : tensor<!quant.uniform<i8:f32, 5.0E-1>>
+  }) : (tensor<3x!quant.uniform<i8:f32, 5.0E-1>>) -> tensor<3x!quant.uniform<i8:f32, 5.0E-1>>
+  %1 = stablehlo.uniform_dequantize %0 : (tensor<3x!quant.uniform<i8:f32, 5.0E-1>>) -> tensor<3xf32>
+  check.expect_eq_const %1, dense<[2.5, 3.5, -1.5]> : tensor<3xf32>
+  %2 = "stablehlo.reduce"(%q, %low) <{dimensions = array<i64: 0>}> ({
+  ^bb0(%a: tensor<!quant.uniform<i8:f32, 5.0E-1>>, %b: tensor<!quant.uniform<i8:f32, 5.0E-1>>):
+    %3 = stablehlo.minimum %b, %y : tensor<!quant.uniform<i8:f32, 5.0E-1>>
+    %4 = stablehlo.maximum %a, %3 : tensor<!quant.uniform<i8:f32, 5.0E-1>>
+    stablehlo.return %4 : tensor<!quant.uniform<i8:f32, 5.0E-1>>
+  }) : (tensor<3x!quant.uniform<i8:f32, 5.0E-1>>, tensor<!quant.uniform<i8:f32, 5.0E-1>>) -> tensor<!quant.uniform<i8:f32, 5.0E-1>>
+  %5 = stablehlo.uniform_dequantize %2 : (tensor<!quant.uniform<i8:f32, 5.0E-1>>) -> tensor<f32>
+  check.expect_eq_const %5, dense<1.5> : tensor<f32>
+  return
+}
