@@ -3,8 +3,9 @@
 //
 // Labels of both operands and of the result are batch dimensions, labels of both operands only are contracted, labels
 // of one operand only are summed beforehand; dot_general then gives (batch, lhs free, rhs free), which a transpose
-// brings into the asked order. "..." stands for dimensions that get labels of their own, aligned at the end. Where a
-// label stands twice in one operand, the diagonal is taken first, by a unary_einsum ("aab->ab").
+// brings into the asked order. What is summed beforehand is summed in f64 (c128, the result's integers) and multiplied
+// in that type, so that only the result is rounded. "..." stands for dimensions that get labels of their own, aligned
+// at the end. Where a label stands twice in one operand, the diagonal is taken first, by a unary_einsum ("aab->ab").
 #include "frontend/import_internal.h"
 
 enum { MAX_LABELS = 64, ELLIPSIS = 1000 };
@@ -106,6 +107,24 @@ static hlo_instr *diagonal(import_ctx *c, import_scope *s, const mlir_op *op, hl
   return x;
 }
 
+// What sums beforehand are computed in, for a result of type `result`.
+static hlo_dtype sum_type(hlo_dtype x, hlo_dtype result) {
+  if (hlo_dtype_is_complex(x)) return HLO_C128;
+  if (hlo_dtype_is_float(x)) return HLO_F64;
+  return hlo_dtype_is_integer(x) && hlo_dtype_table[result].bits > hlo_dtype_table[x].bits ? result : x;
+}
+
+static bool all_found(const labels *l, const labels *a, const labels *b) {
+  for (int i = 0; i < l->n; i++)
+    if (find(a, l->data[i]) < 0 && (!b || find(b, l->data[i]) < 0)) return false;
+  return true;
+}
+
+static hlo_instr *converted(import_scope *s, const mlir_op *op, hlo_instr *x, hlo_dtype t) {
+  hlo_builder b = import_builder(s, op->loc);
+  return hlo_build_convert(&b, x, t);
+}
+
 // Sums over the labels of x that neither of a and b (may be NULL) has.
 static hlo_instr *sum_others(import_ctx *c, import_scope *s, hlo_instr *x, labels *l, const labels *a, const labels *b,
                              const loc *where) {
@@ -169,7 +188,15 @@ bool import_einsum(import_ctx *c, import_scope *s, const mlir_op *op) {
       !parse_labels(c, op, rt, x[1]->shape->rank, &ellipsis, &r) || !parse_labels(c, op, ot, -1, &ellipsis, &o))
     return false;
   hlo_instr *operands[2];
+  const hlo_shape *result = import_result_shape(c, op);
+  if (!result || !hlo_shape_is_array(result))
+    return result && import_fail(c, op->loc, "'stablehlo.einsum' has no tensor as its result");
   if (!(x[0] = diagonal(c, s, op, x[0], &l)) || !(x[1] = diagonal(c, s, op, x[1], &r))) return false;
+  hlo_dtype product = result->dtype;
+  if (!all_found(&l, &r, &o) || !all_found(&r, &l, &o)) {
+    product = sum_type(x[0]->shape->dtype, product);
+    for (int k = 0; k < 2; k++) x[k] = converted(s, op, x[k], sum_type(x[k]->shape->dtype, result->dtype));
+  }
   if (!(operands[0] = sum_others(c, s, x[0], &l, &r, &o, op->loc)) ||
       !(operands[1] = sum_others(c, s, x[1], &r, &l, &o, op->loc)))
     return false;
@@ -197,19 +224,16 @@ bool import_einsum(import_ctx *c, import_scope *s, const mlir_op *op) {
   hlo_attrs_dot_general *given = import_attrs(c, &plain, HLO_ATTR_LIST_dot_general, &ok);
   if (!ok) return false;
   attrs->precision = given->precision;
-  hlo_shape proto = {.dtype = x[0]->shape->dtype, .rank = got.n};
+  hlo_shape proto = {.dtype = product, .rank = got.n};
   int64_t dims[MAX_LABELS];
   for (int i = 0; i < got.n; i++) {
     int k = find(&l, got.data[i]);
     dims[i] = k >= 0 ? operands[0]->shape->dims[k] : operands[1]->shape->dims[find(&r, got.data[i])];
   }
   proto.dims = dims;
-  const hlo_shape *result = import_result_shape(c, op);
-  if (!result) return false;
-  proto.dtype = result->dtype;
   hlo_instr *dot = import_emit(c, s, HLO_OP_DOT_GENERAL, hlo_shape_intern(c->module->shapes, &proto), 2, operands, 0,
                                NULL, attrs, op->loc);
-  return dot && to_order(c, s, op, dot, &got, &o);
+  return dot && to_order(c, s, op, converted(s, op, dot, result->dtype), &got, &o);
 }
 
 bool import_unary_einsum(import_ctx *c, import_scope *s, const mlir_op *op) {
@@ -222,6 +246,8 @@ bool import_unary_einsum(import_ctx *c, import_scope *s, const mlir_op *op) {
       !parse_labels(c, op, lt, x[0]->shape->rank, &ellipsis, &l) || !parse_labels(c, op, ot, -1, &ellipsis, &o))
     return false;
   if (!(x[0] = diagonal(c, s, op, x[0], &l))) return false;
+  hlo_dtype t = x[0]->shape->dtype;
+  if (!all_found(&l, &o, NULL)) x[0] = converted(s, op, x[0], sum_type(t, t));
   hlo_instr *sum = sum_others(c, s, x[0], &l, &o, NULL, op->loc);
-  return sum && to_order(c, s, op, sum, &l, &o);
+  return sum && to_order(c, s, op, converted(s, op, sum, t), &l, &o);
 }

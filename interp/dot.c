@@ -398,9 +398,9 @@ static lemnos_status diagonal(interp_call *c, const interp_array *in, const char
   return LEMNOS_SUCCESS;
 }
 
-// `in` with the letters `kept` only: the others are summed, by a dot with ones.
+// `in` with the letters `kept` only: the others are summed, by a dot with ones whose result is of type `sum`.
 static lemnos_status reduce_operand(interp_call *c, const interp_array *in, const char *have, const char *kept,
-                                    interp_array *out) {
+                                    hlo_dtype sum, interp_array *out) {
   char letters[LETTERS] = {0};
   interp_array x;
   LEMNOS_TRY(diagonal(c, in, have, letters, &x));
@@ -417,6 +417,7 @@ static lemnos_status reduce_operand(interp_call *c, const interp_array *in, cons
     total *= ones.dims[ones.rank++] = x.dims[k];
   }
   if (!ones.rank) return *out = x, LEMNOS_SUCCESS;
+  out->dtype = sum;
   int bytes = hlo_dtype_bytes(in->dtype);
   ones.data = interp_scratch(c->cx, (size_t)(total * bytes) + 64);
   out->data = interp_scratch(c->cx, (size_t)interp_bytes(out) + 64);
@@ -444,7 +445,7 @@ static void to_result(interp_call *c, const einsum *e, const interp_array *x, co
 static lemnos_status run_unary_einsum(interp_call *c) {
   const einsum *e = c->in->aux;
   interp_array x;
-  LEMNOS_TRY(reduce_operand(c, interp_arg(c, 0), e->lhs, e->lhs_kept, &x));
+  LEMNOS_TRY(reduce_operand(c, interp_arg(c, 0), e->lhs, e->lhs_kept, interp_result(c, 0)->dtype, &x));
   to_result(c, e, &x, e->lhs_kept);
   return LEMNOS_SUCCESS;
 }
@@ -452,8 +453,10 @@ static lemnos_status run_unary_einsum(interp_call *c) {
 static lemnos_status run_einsum(interp_call *c) {
   const einsum *e = c->in->aux;
   interp_array product = {.dtype = interp_result(c, 0)->dtype}, lhs, rhs;
-  LEMNOS_TRY(reduce_operand(c, interp_arg(c, 0), e->lhs, e->lhs_kept, &lhs));
-  LEMNOS_TRY(reduce_operand(c, interp_arg(c, 1), e->rhs, e->rhs_kept, &rhs));
+  // Sums stay in what products are computed in, so that only the result is rounded.
+  hlo_dtype sum = interp_math_dtype(interp_math_for(interp_arg(c, 0)->dtype, product.dtype, INT64_MAX));
+  LEMNOS_TRY(reduce_operand(c, interp_arg(c, 0), e->lhs, e->lhs_kept, sum, &lhs));
+  LEMNOS_TRY(reduce_operand(c, interp_arg(c, 1), e->rhs, e->rhs_kept, sum, &rhs));
   char letters[2 * LETTERS] = {0};
   int n = 0;
   for (int k = 0; k < lhs.rank; k++)

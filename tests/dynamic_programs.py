@@ -197,6 +197,11 @@ def add_operations():
         ("einsum_sum", "tensor<3xf32>",
          f"%r = \"stablehlo.einsum\"(%y, %y) {{einsum_config = \"ab,ab->b\"}} : ({e}, {e}) -> tensor<3xf32>",
          lambda y: np.einsum("ab,ab->b", y, y)),
+        # a is summed before the product, and only the result is rounded
+        ("einsum_summed", "tensor<?xf32>",
+         f"%a = stablehlo.abs %y : {e}\n%s = stablehlo.sqrt %a : {e}\n"
+         f"%r = \"stablehlo.einsum\"(%s, %s) {{einsum_config = \"ab,cb->c\"}} : ({e}, {e}) -> tensor<?xf32>",
+         lambda y: np.einsum("ab,cb->c", *[np.sqrt(np.abs(y)).astype(float)] * 2).astype(F)),
         ("unary_einsum", "tensor<3x?xf32>",
          f"%r = \"stablehlo.unary_einsum\"(%y) {{einsum_config = \"ab->ba\"}} : ({e}) -> tensor<3x?xf32>",
          lambda y: y.T), ("unary_einsum_sum", "tensor<?xf32>",

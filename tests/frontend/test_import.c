@@ -207,19 +207,22 @@ START_TEST(einsum) {
                     "%0 = \"stablehlo.einsum\"(%x, %y) <{einsum_config = \"bmk,knbz->nmb\"}> : (tensor<4x2x3xf32>, "
                     "tensor<3x5x4x6xf32>) -> tensor<5x2x4xf32>\n"
                     "return %0 : tensor<5x2x4xf32>"),
-               "%add (x: f32[], y: f32[]) -> f32[] {\n"
-               "  %x = f32[] parameter(0)\n"
-               "  %y = f32[] parameter(1)\n"
-               "  ROOT %add.1 = f32[] add(%x, %y)\n"
+               "%add (x: f64[], y: f64[]) -> f64[] {\n"
+               "  %x = f64[] parameter(0)\n"
+               "  %y = f64[] parameter(1)\n"
+               "  ROOT %add.1 = f64[] add(%x, %y)\n"
                "}\n\n"
                "ENTRY %main (parameter: f32[4,2,3]{2,1,0}, parameter.1: f32[3,5,4,6]{3,2,1,0}) -> f32[5,2,4]{2,1,0} {\n"
                "  %parameter = f32[4,2,3]{2,1,0} parameter(0)\n"
                "  %parameter.1 = f32[3,5,4,6]{3,2,1,0} parameter(1)\n"
-               "  %constant = f32[] constant(0)\n"
-               "  %reduce = f32[3,5,4]{2,1,0} reduce(%parameter.1, %constant), dimensions={3}, to_apply=%add\n"
-               "  %dot = f32[4,2,5]{2,1,0} dot(%parameter, %reduce), lhs_batch_dims={0}, lhs_contracting_dims={2}, "
+               "  %convert = f64[4,2,3]{2,1,0} convert(%parameter)\n"
+               "  %convert.1 = f64[3,5,4,6]{3,2,1,0} convert(%parameter.1)\n"
+               "  %constant = f64[] constant(0)\n"
+               "  %reduce = f64[3,5,4]{2,1,0} reduce(%convert.1, %constant), dimensions={3}, to_apply=%add\n"
+               "  %dot = f64[4,2,5]{2,1,0} dot(%convert, %reduce), lhs_batch_dims={0}, lhs_contracting_dims={2}, "
                "rhs_batch_dims={2}, rhs_contracting_dims={0}\n"
-               "  ROOT %transpose = f32[5,2,4]{2,1,0} transpose(%dot), dimensions={2,1,0}\n"
+               "  %convert.2 = f32[4,2,5]{2,1,0} convert(%dot)\n"
+               "  ROOT %transpose = f32[5,2,4]{2,1,0} transpose(%convert.2), dimensions={2,1,0}\n"
                "}\n");
 }
 END_TEST
@@ -374,14 +377,27 @@ START_TEST(refusals) {
                "there is no function @f");
   ASSERT_FAILS(import_text("func.func @main(%x: tensor<*xf32>) { return }", NULL, &m), LEMNOS_UNIMPLEMENTED,
                "tensor<*xf32>");
-  ASSERT_FAILS(import_text(FUNC("%x: tensor<4xf32>, %y: tensor<f32>", "tensor<4xf32>",
+  ASSERT_FAILS(import_text(FUNC("%x: tensor<?xf32>, %y: tensor<f32>", "tensor<?xf32>",
                                 "%0 = \"stablehlo.all_reduce\"(%x) <{replica_groups = dense<0> : tensor<1x1xi64>}> ({\n"
                                 "^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
                                 "  %s = stablehlo.add %a, %y : tensor<f32>\n"
                                 "  stablehlo.return %s : tensor<f32>\n"
-                                "}) : (tensor<4xf32>) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>"),
+                                "}) : (tensor<?xf32>) -> tensor<?xf32>\nreturn %0 : tensor<?xf32>"),
                            NULL, &m),
-               LEMNOS_UNIMPLEMENTED, "a region of 'stablehlo.all_reduce' uses %y");
+               LEMNOS_UNIMPLEMENTED, "'stablehlo.all_reduce' of unknown sizes uses");
+  ASSERT_FAILS(
+      import_text(
+          FUNC("%x: tensor<4xf32>, %s: tensor<3xf32>, %y: tensor<f32>", "tensor<?xf32>",
+               "%0 = \"stablehlo.select_and_scatter\"(%x, %s, %y) <{window_dimensions = array<i64: 2>}> ({\n"
+               "^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+               "  %k = stablehlo.compare GE, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+               "  stablehlo.return %k : tensor<i1>\n}, {\n"
+               "^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+               "  %t = stablehlo.add %a, %y : tensor<f32>\n"
+               "  stablehlo.return %t : tensor<f32>\n"
+               "}) : (tensor<4xf32>, tensor<3xf32>, tensor<f32>) -> tensor<?xf32>\nreturn %0 : tensor<?xf32>"),
+          NULL, &m),
+      LEMNOS_INVALID_ARGUMENT, "result 0 of 'stablehlo.select_and_scatter' has another type");
   ASSERT_FAILS(
       import_text(
           FUNC("%x: tensor<4xf32>", "tensor<4xf32>",
@@ -400,6 +416,17 @@ START_TEST(constraints) {
                           "return %0 : tensor<2x3xf32>");
   ASSERT_FAILS(import_text(text, NULL, &m), LEMNOS_INVALID_ARGUMENT, "transpose_c2");
   ASSERT_FAILS(import_text(text, NULL, &m), LEMNOS_INVALID_ARGUMENT, "reshape_c2");
+  // A region that captures, so that other operations stand for it: 4 elements have 3 windows of 2.
+  text = FUNC("%x: tensor<4xf32>, %s: tensor<2xf32>, %y: tensor<f32>", "tensor<4xf32>",
+              "%0 = \"stablehlo.select_and_scatter\"(%x, %s, %y) <{window_dimensions = array<i64: 2>}> ({\n"
+              "^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+              "  %k = stablehlo.compare GE, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+              "  stablehlo.return %k : tensor<i1>\n}, {\n"
+              "^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+              "  %t = stablehlo.add %a, %y : tensor<f32>\n"
+              "  stablehlo.return %t : tensor<f32>\n"
+              "}) : (tensor<4xf32>, tensor<2xf32>, tensor<f32>) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>");
+  ASSERT_FAILS(import_text(text, NULL, &m), LEMNOS_INVALID_ARGUMENT, "select_and_scatter_c2");
 }
 END_TEST
 

@@ -75,6 +75,8 @@ START_TEST(einsums) {
       // y summed over c is (3, 7); the diagonal of x is (1, 4).
       {"diagonal and a sum", M("x = f32[2,2] constant({ {1, 2}, {3, 4} })\n y = f32[2,2] constant({ {1, 2}, {3, 4} })\n ROOT r = f32[2] einsum(x, y), einsum_config=\"aa,ac->a\""), 0, W(3, 28)},
       {"sums of each", M("x = f32[2,2] constant({ {1, 2}, {3, 4} })\n y = f32[3] constant({1, 2, 3})\n ROOT r = f32[2] einsum(x, y), einsum_config=\"ab,c->b\""), 0, W(24, 36)},
+      // (256 + 1 + 1) (1 + 2^-7) = 260.015625: only the result is rounded, in steps of 2.
+      {"rounded once", M("x = bf16[3] constant({256, 1, 1})\n y = bf16[2] constant({1, 0.0078125})\n ROOT r = bf16[] einsum(x, y), einsum_config=\"a,b->\""), 0, W(260)},
       {"transposed product", M("x = f32[2,2] constant({ {1, 2}, {3, 4} })\n y = f32[2,2] constant({ {1, 0}, {1, 1} })\n ROOT r = f32[2,2] einsum(x, y), einsum_config=\"ab,bc->ca\""), 0, W(3, 7, 2, 4)},
   };
   RUN(cases);
