@@ -84,6 +84,27 @@ static void fast_f32(int64_t n, const float *a, const float *b, float *out, hlo_
       y[i] = (TO)(expr);                                                                             \
     }                                                                                                \
   }
+#define EXACT_BINARY(OP, fn, fast)                                                                      \
+  static void OP##_F32(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {     \
+    const float *a = in[0], *b = in[1];                                                                \
+    float *o = out;                                                                                    \
+    double x[EVAL_BLOCK], y[EVAL_BLOCK], z[EVAL_BLOCK];                                                \
+    for (int64_t i = 0; i < n; i += EVAL_BLOCK) {                                                      \
+      int64_t m = n - i < EVAL_BLOCK ? n - i : EVAL_BLOCK;                                             \
+      for (int64_t k = 0; k < m; k++) x[k] = a[i + k], y[k] = b[i + k];                                \
+      hlo_fast_##fast(m, x, y, z);                                                                     \
+      hlo_fast_settle_exact(m, x, y, z, fn);                                                           \
+      for (int64_t k = 0; k < m; k++) o[i + k] = (float)z[k];                                          \
+    }                                                                                                  \
+  }                                                                                                    \
+  LIBRARY_BINARY_LOOP(OP##_F64, double, double, fn(a, b))                                              \
+  static void OP##_wide(int64_t n, double *x, const double *z) {                                       \
+    double y[EVAL_BLOCK];                                                                              \
+    hlo_fast_##fast(n, x, z, y);                                                                       \
+    hlo_fast_settle_exact(n, x, z, y, fn);                                                             \
+    memcpy(x, y, sizeof *x * (size_t)n);                                                               \
+  }                                                                                                    \
+  SMALL_BINARY(OP, true)
 #define FAST_BINARY(OP, fn, fast)                                                                       \
   static void OP##_F32(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {     \
     fast_f32(n, in[0], in[1], out, hlo_fast_##fast, fn);                                               \

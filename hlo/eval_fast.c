@@ -199,6 +199,23 @@ LEMNOS_CLONES static void loop_atan2(int64_t n, const double *restrict x, const 
   }
 }
 
+// Of numbers with at most 24 bits whose quotient is below 2^28: the products below are exact, and so the remainder, which
+// the rounded quotient may miss by one divisor.
+LEMNOS_CLONES static void loop_fmod(int64_t n, const double *restrict x, const double *restrict y, double *restrict z) {
+  for (int64_t i = 0; i < n; i++) {
+    double a = fabs(x[i]), b = fabs(y[i]), q = a / b, k = (q - 0.5) + ROUNDER - ROUNDER;
+    double r = a - k * b;
+    r = r < 0 ? r + b : r;
+    r = r >= b ? r - b : r;
+    r = with_sign(r, bits_of(x[i]) >> 63);
+    z[i] = q < 0x1p28 && a < 0x1p1000 && b < 0x1p1000 ? r : NAN;
+  }
+}
+
+void hlo_fast_fmod(int64_t n, const double *restrict x, const double *restrict y, double *restrict z) {
+  loop_fmod(n, x, y, z);
+}
+
 void hlo_fast_pow(int64_t n, const double *restrict x, const double *restrict y, double *restrict z) {
   loop_pow(n, x, y, z);
 }
@@ -224,6 +241,11 @@ void hlo_fast_settle_unary(int64_t n, const double *x, double *y, uint64_t low, 
   if (!any_unsure(n, y, low, HLO_FAST_MARGIN)) return;
   for (int64_t i = 0; i < n; i++)
     if (unsure(y[i], low, HLO_FAST_MARGIN)) y[i] = exact(x[i]);
+}
+
+void hlo_fast_settle_exact(int64_t n, const double *x, const double *y, double *z, double (*exact)(double, double)) {
+  for (int64_t i = 0; i < n; i++)
+    if (z[i] != z[i]) z[i] = exact(x[i], y[i]);
 }
 
 void hlo_fast_settle_binary(int64_t n, const double *x, const double *y, double *z, uint64_t low,

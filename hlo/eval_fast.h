@@ -23,10 +23,12 @@ void hlo_fast_cos(int64_t n, const double *restrict x, double *restrict y);
 void hlo_fast_tan(int64_t n, const double *restrict x, double *restrict y);
 void hlo_fast_cbrt(int64_t n, const double *restrict x, double *restrict y);
 void hlo_fast_pow(int64_t n, const double *restrict x, const double *restrict y, double *restrict z);
+void hlo_fast_fmod(int64_t n, const double *restrict x, const double *restrict y, double *restrict z);
 void hlo_fast_atan2(int64_t n, const double *restrict x, const double *restrict y, double *restrict z);
 
 // Replaces what the rounding test cannot vouch for by the library's value.
 void hlo_fast_settle_unary(int64_t n, const double *x, double *y, uint64_t low, double (*exact)(double));
+void hlo_fast_settle_exact(int64_t n, const double *x, const double *y, double *z, double (*exact)(double, double));
 void hlo_fast_settle_binary(int64_t n, const double *x, const double *y, double *z, uint64_t low,
                             double (*exact)(double, double));
 

@@ -8,7 +8,7 @@
 
 // --- integers
 #define INT_UNARY_LOOP(ENUM, T_, W_, WS_, BITS_, SIGNED_, OP, expr)                                        \
-  static void OP##_##ENUM(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {       \
+  LEMNOS_CLONES static void OP##_##ENUM(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {       \
     typedef T_ T;                                                                                           \
     typedef W_ W;                                                                                           \
     typedef WS_ WS;                                                                                         \

@@ -52,6 +52,19 @@ static lemnos_status run_dynamic_update_slice(interp_call *c) {
 // --- gather
 // -----------------------------------------------------------------------------------------------------------------
 
+// A window of a gather: often one element or one line.
+static inline void copy_window(const interp_copy *p, char *out, const char *in) {
+  if (p->rank == 1 && p->in[0] == 1 && p->out[0] == 1) {
+    memcpy(out, in, (size_t)(p->dims[0] * p->element_bytes));
+  } else if (p->rank == 0 && p->element_bytes == 4) {
+    memcpy(out, in, 4);
+  } else if (p->rank == 0 && p->element_bytes == 8) {
+    memcpy(out, in, 8);
+  } else {
+    interp_copy_run(p, out, in);
+  }
+}
+
 lemnos_status interp_gather_run(interp_call *c, const hlo_gather_dnums *d, const int64_t *slice_sizes) {
   const interp_array *in = interp_arg(c, 0);
   interp_array *out = interp_result(c, 0);
@@ -85,7 +98,7 @@ lemnos_status interp_gather_run(interp_call *c, const hlo_gather_dnums *d, const
     for (int k = 0; k < d->operand_batching_dims.n; k++)
       from += index_vectors_at(&v, d->start_indices_batching_dims.data[k]) * is[d->operand_batching_dims.data[k]];
     for (int k = 0; k < v.n_batch; k++) to += v.w.index[k] * out_batch[k];
-    interp_copy_run(&p, (char *)out->data + to * p.element_bytes, (const char *)in->data + from * p.element_bytes);
+    copy_window(&p, (char *)out->data + to * p.element_bytes, (const char *)in->data + from * p.element_bytes);
   } while (walker_next(&v.w));
   return LEMNOS_SUCCESS;
 }

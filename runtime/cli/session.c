@@ -126,7 +126,12 @@ lemnos_status session_open(const cli_program *p, cli_session *s) {
   LEMNOS_TRY(lemnos_device_open(s->context, p->device, &s->device));
   LEMNOS_TRY(session_compile(s, p));
   cli_progress_phase(s->progress, "copying the arguments");
-  return session_upload(s);
+  LEMNOS_TRY(session_upload(s));
+  for (int i = 0; i < s->n_args; i++) {  // the device has them now
+    heap_aligned_free(s->args[i].data);
+    s->args[i].data = NULL;
+  }
+  return LEMNOS_SUCCESS;
 }
 
 lemnos_status session_run(cli_session *s, const cli_program *p, bool donate, cli_interrupt *interrupt,

@@ -12,7 +12,7 @@ import sys
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'differential'))
-from reference_cases import KINDS, Program, array_text, bits_of, combiner, pairs_text, region, tensor, type_text  # noqa: E402
+from reference_program import KINDS, Program, array_text, bits_of, combiner, pairs_text, region, tensor, type_text  # noqa: E402
 
 N = (256, 256)
 # family: times the reference (as it is asked of the interpreter)
@@ -271,8 +271,8 @@ def main_function(program):
 
 def source(program, copies, parallel):
     """The reference's program: constants, then the operation `copies` times; nothing is returned (nothing is left out for it)."""
-    import reference
-    lines = ['  %%a%d = stablehlo.constant %s' % (i, reference.dense(a)) for i, a in enumerate(program.arguments)]
+    import reference_run
+    lines = ['  %%a%d = stablehlo.constant %s' % (i, reference_run.dense(a)) for i, a in enumerate(program.arguments)]
     for k in range(copies):
         body = program.body
         for name in ('v', 't', 'y', 'c', 'g', 'p', 'q', 'i', 's', 'j', 'u', 'x'):

@@ -6,7 +6,7 @@ Each figure is measured in rounds; in every round the tool and its peer take tur
 times, and of the ratios pair by pair) are printed as a Markdown table. --write also writes it to docs/performance.md,
 whose section "Notes", kept by hand, stays; rows of figures that were not measured this time stay too.
 
-Names: matmul, bandwidth, run, compile, vulkan, interp, interp_peer, reference, start. All when none is given. Peers come from PyPI
+Names: matmul, bandwidth, run, compile, vulkan, interp, interp_peer, memory, reference, start. All when none is given. Peers come from PyPI
 (requirements.txt; IREE by `pip install iree-base-compiler iree-base-runtime`, optional); what is missing is said and left
 out. Programs come from the folder models of LEMNOS_SHARED (default ../shared beside the project).
 """
@@ -88,6 +88,17 @@ class Tool:
         if done.returncode:
             raise Missing('%s on %s: %s' % (module, device, done.stderr.strip().splitlines()[-1][:200] if done.stderr else done.returncode))
         return json.loads(done.stdout)
+
+    def resident(self, name):
+        """Most resident bytes of a process that runs a program of the models once in the interpreter."""
+        folder = module_of(name)
+        process = subprocess.Popen([str(self.exe), 'run', str(folder / 'module.mlir'), '--inputs', str(folder / 'inputs.json'),
+                                    '--device=interp', '--quiet', '--threads=1'], stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            raise Missing('%s: exit code %d' % (name, process.returncode))
+        return 1024 * usage.ru_maxrss
 
     def program(self, name, *arguments):
         done = subprocess.run([str(self.build / 'tests' / name), *map(str, arguments)], capture_output=True, text=True)
@@ -204,7 +215,7 @@ def serve_reference():
     neither parsing, nor constants, nor reading results counts. Each answer comes from a child, since some faults are fatal."""
     sys.path.insert(0, str(ROOT / 'tests' / 'bench'))
     import reference_ops
-    import reference
+    import reference_run
     programs = {e.name: e for e in reference_ops.entries()}
     print('ready', flush=True)
     for line in sys.stdin:
@@ -212,13 +223,13 @@ def serve_reference():
         read, write = os.pipe()
         pid = os.fork()
         if pid == 0:
-            with reference.mlir.make_ir_context() as context:
+            with reference_run.mlir.make_ir_context() as context:
                 context.allow_unregistered_dialects = True
                 spent = []
                 for copies in (1, 2):
-                    module = reference.ir.Module.parse(reference_ops.source(entry.program, copies, entry.family == 'collectives'))
+                    module = reference_run.ir.Module.parse(reference_ops.source(entry.program, copies, entry.family == 'collectives'))
                     begin = time.process_time()
-                    reference.stablehlo.eval_module(module, [])
+                    reference_run.stablehlo.eval_module(module, [])
                     spent.append(1000 * (time.process_time() - begin))
                 os.write(write, json.dumps({'cpu_ms': spent[1] - spent[0]}).encode())
             os._exit(0)
@@ -412,6 +423,42 @@ def reference(tool, rounds):
         yield Row('slowest operation against the reference interpreter, by its target', '%s: %.0f ×' % (worst[1][3], worst[1][0]), '–', None)
 
 
+def memory(tool, rounds):
+    # Peak: arguments, results, constants, and what the interpreter had allocated at its highest, its scratch included. Live set:
+    # interp/live.c. Resident memory of a run of its own beside that of a small program is the check on the peak.
+    folders = sorted(f.name for f in MODELS.iterdir() if (f / 'module.mlir').exists())
+    if not folders:
+        raise Missing('no programs (LEMNOS_SHARED)')
+    found, unknown = [], []
+    for name in folders:
+        try:
+            j = tool.bench(name, 'interp', 1)
+        except Missing as reason:
+            unknown.append('%s (%s)' % (name, reason))
+            continue
+        if j['live_bytes'] > 0:
+            found.append((j['peak_bytes'] / j['live_bytes'], j['peak_bytes'], j['live_bytes'], name))
+        else:
+            unknown.append(name + ' (no live set)')
+    large = sorted(f for f in found if f[2] >= 1 << 20)
+    small = sorted((f for f in found if f[2] < 1 << 20), key=lambda f: f[1] - f[2])
+    say('bench: memory: ' + ', '.join('%s %.2f' % (f[3], f[0]) for f in sorted(found)))
+    if unknown:
+        say('bench: memory of these not known:', ', '.join(unknown))
+    if large:
+        yield Row('peak memory of the interpreter, programs with a live set of 1 MiB or more', '%.2f × the live set at worst (%s: %.1f of %.1f MB), %d programs' % (
+            large[-1][0], large[-1][3], large[-1][1] / 1e6, large[-1][2] / 1e6, len(large)), '≤ 1.3 ×', large[-1][0] <= 1.3)
+    if small:
+        yield Row('peak memory of the interpreter, smaller programs', '%d of %d within 1.3 ×; at most %.0f kB above the live set (%s)' % (
+            sum(f[0] <= 1.3 for f in small), len(small), (small[-1][1] - small[-1][2]) / 1e3, small[-1][3]), '≤ 1.3 ×', all(f[0] <= 1.3 for f in small))
+    if large:
+        base = tool.resident(min(found, key=lambda f: f[2])[3])
+        big = max(large, key=lambda f: f[2])
+        used = tool.resident(big[3]) - base
+        yield Row('resident memory of the interpreter, %s' % big[3], '%.2f × the live set (%.0f of %.0f MB; the peak it counts is %.0f MB)' % (
+            used / big[2], used / 1e6, big[2] / 1e6, big[1] / 1e6), '–', None)
+
+
 def start(tool, rounds):
     # Lavapipe brings an LLVM of its own, which listing Vulkan devices opens: with it there is no target.
     alone = {'VK_DRIVER_FILES': '/nonexistent', 'VK_ICD_FILENAMES': '/nonexistent'}
@@ -427,7 +474,7 @@ def start(tool, rounds):
         yield Row(what, ms(median(times)), '< %d ms' % target if target else '–', median(times) < target if target else None)
 
 
-FIGURES = {f.__name__: f for f in (matmul, bandwidth, run, compile, vulkan, interp, interp_peer, reference, start)}
+FIGURES = {f.__name__: f for f in (matmul, bandwidth, run, compile, vulkan, interp, interp_peer, memory, reference, start)}
 
 
 # --- the page ------------------------------------------------------------------------------------------------------------

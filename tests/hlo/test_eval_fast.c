@@ -20,7 +20,7 @@ static const struct {
 static const struct {
   hlo_op op;
   double (*library)(double, double);
-} binary[] = {{HLO_OP_ATAN2, atan2}, {HLO_OP_POWER, pow}};
+} binary[] = {{HLO_OP_ATAN2, atan2}, {HLO_OP_POWER, pow}, {HLO_OP_REMAINDER, fmod}};
 
 enum { BLOCK = 1024 };
 
@@ -131,6 +131,7 @@ START_TEST(f32_pairs) {
         uint64_t how = next(&s) >> 32;
         if (how % 4 == 0) x[k] = (float)(a % 4096) / 64, z[k] = (float)(int)(b % 1024 - 512) / 32;  // exact powers among them
         if (how % 4 == 1) x[k] = ldexpf((float)a, -31), z[k] = ldexpf((float)(int32_t)b, -26);
+        if (how % 16 == 5) x[k] = z[k] * (float)(b % 1024);  // multiples: a remainder of zero, or of nearly the divisor
         if (how % 64 == 2) x[k] = special[a % 15];
         if (how % 64 == 3) z[k] = special[b % 15];
         want[k] = (float)binary[f].library(x[k], z[k]);
