@@ -407,6 +407,9 @@ def reference(tool, rounds):
             except Missing as reason:
                 refused.setdefault(e.family, []).append('%s (%s)' % (e.name, reason))
                 continue
+            if median(p[1] for p in pairs) < 1:  # it computes nothing there: a quotient of two noises
+                refused.setdefault(e.family, []).append(e.name + ' (takes the reference no time)')
+                continue
             found.setdefault(e.family, []).append((median(p[0] for p in pairs), median(p[1] for p in pairs), median(p[2] for p in pairs), e.name))
             say('  %-45s %8.0f ×  (%s, %s)' % (e.name, found[e.family][-1][0], ms(found[e.family][-1][1]), ms(found[e.family][-1][2])))
     peer.close()
