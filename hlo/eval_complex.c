@@ -3,20 +3,35 @@
 //
 // Negation, addition, subtraction, max, min and conjugation are exact or correctly rounded that way too; c64
 // multiplication's products are exact in double, so each part is rounded twice at most (sum, result).
+#include <float.h>
+
 #include "hlo/eval_internal.h"
 
+// Pieces of constants, smallest first, that add up to more than any long double has.
+enum { POWER_PARTS = 5 };
+static const double power_log2[POWER_PARTS] = {-0x1.23a2a82ea0c24p-219, -0x1.ace93a4ebe5d1p-165, 0x1.7b57a079a1934p-111,
+                                               0x1.abc9e3b39803fp-56, 0x1.62e42fefa39efp-1};
+static const double power_pi[POWER_PARTS] = {0x1.31d89cd9128a5p-217, 0x1.4cf98e804177dp-163, -0x1.f1976b7ed8fbcp-109,
+                                             0x1.1a62633145c07p-53, 0x1.921fb54442d18p+1};
+
 #define R double
+#define DIGITS DBL_MANT_DIG
 #define N(name) name##_d
 #define M(name) name
 #include "hlo/eval_complex_body.h"
+#include "hlo/eval_power_body.h"
 #undef R
+#undef DIGITS
 #undef N
 #undef M
 #define R long double
+#define DIGITS LDBL_MANT_DIG
 #define N(name) name##_l
 #define M(name) name##l
 #include "hlo/eval_complex_body.h"
+#include "hlo/eval_power_body.h"
 #undef R
+#undef DIGITS
 #undef N
 #undef M
 

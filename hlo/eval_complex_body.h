@@ -136,17 +136,6 @@ static N(cplx) N(c_logistic)(N(cplx) a) {
   return N(c_make)(e * (e + t) / d, e * s / d);
 }
 
-static N(cplx) N(c_power)(N(cplx) a, N(cplx) b) {
-  if (b.re == 0 && b.im == 0) return N(c_make)(1, 0);
-  if (a.re == 0 && a.im == 0) {  // as in XLA and NumPy: anything but a positive real power is NaN
-    R p = b.im == 0 && b.re > 0 ? 0 : (R)NAN;
-    return N(c_make)(p, p);
-  }
-  if (b.im == 0 && b.re == 1) return a;
-  if (b.im == 0 && b.re == 2) return N(c_square)(a);
-  return N(c_from)(M(cpow)(N(c_to)(a), N(c_to)(b)));
-}
-
 // a - trunc-toward-zero(a / b) * b, part by part: the specification leaves complex remainder open.
 static N(cplx) N(c_remainder)(N(cplx) a, N(cplx) b) {
   N(cplx) q = N(c_divide)(a, b);

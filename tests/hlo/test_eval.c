@@ -227,6 +227,12 @@ START_TEST(complex_parts_and_limits) {
   ck_assert(r[0] == 1 && r[1] == 0);
   run2(HLO_OP_POWER, HLO_C64, 1, zero, one, r);
   ck_assert(r[0] == 0 && r[1] == 0);
+  // Axes and diagonals: (1 + i)^4 = -4, (-3)^3 = -27, (2 i)^3 = -8 i, (-4)^(1/2) = 2 i, (1 - i)^-4 = -1/4, i^(2 + 3 i) = -e^(-3 pi / 2)
+  const double base[] = {1, 1, -3, 0, 0, 2, -4, 0, 1, -1, 0, 1}, exponent[] = {4, 0, 3, 0, 3, 0, 0.5, 0, -4, 0, 2, 3};
+  const double want[] = {-4, 0, -27, 0, 0, -8, 0, 2, -0.25, 0, -0x1.265d4e92b6b9bp-7, 0};
+  double p[12];
+  run2(HLO_OP_POWER, HLO_C128, 6, base, exponent, p);
+  for (int k = 0; k < 12; k++) ck_assert_msg(p[k] == want[k], "part %d: %a, expected %a", k, p[k], want[k]);
   const float a[] = {1, 5, 2, 0}, b[] = {1, 4, 1, 9};  // lexicographic
   run2(HLO_OP_MAXIMUM, HLO_C64, 2, a, b, r);
   ck_assert(r[1] == 5 && r[2] == 2);
