@@ -381,16 +381,21 @@ emit_value emit_binary(emit_ctx *c, hlo_op op, hlo_dtype t, emit_value x, emit_v
 
 // --- compare, clamp, select ---------------------------------------------------------------------------------------------------
 
-// Floats as integers whose signed order is the total order.
-static kernel_value *total_order_key(emit_ctx *c, kernel_value *x) {
+// Floats as integers whose signed order is the total order: of their own bits, as f32 would quiet a signaling NaN.
+// Formats below 8 bits or without a sign take f32's, and those with a single NaN in the place of -0, which is the lowest.
+static kernel_value *total_order_key(emit_ctx *c, hlo_dtype t, kernel_value *x) {
   kernel_builder *b = &c->b;
+  if (t != HLO_F16 && t != HLO_BF16 && t != HLO_F8E5M2 && t != HLO_F8E4M3 && t != HLO_F8E4M3FN && t != HLO_F8E3M4)
+    x = emit_up(c, x);
   int bytes = kernel_scalar_table[x->type.scalar].bytes;
   kernel_scalar s = bytes == 8 ? KERNEL_I64 : bytes == 4 ? KERNEL_I32 : bytes == 2 ? KERNEL_I16 : KERNEL_I8;
   kernel_value *bits = kernel_bitcast(b, x, kernel_type_make(s, x->type.lanes));
   int n = kernel_scalar_table[s].bits;
   kernel_value *sign = BIN(SHR_S, bits, LIKE(bits, n - 1));
   kernel_value *mask = kernel_splat(b, kernel_int(b, s, (int64_t)((UINT64_C(1) << (n - 1)) - 1)), x->type.lanes);
-  return BIN(XOR, bits, BIN(AND, sign, mask));
+  kernel_value *key = BIN(XOR, bits, BIN(AND, sign, mask));
+  if (t != HLO_F8E4M3FNUZ && t != HLO_F8E5M2FNUZ && t != HLO_F8E4M3B11FNUZ) return key;
+  return kernel_select(b, BIN(NE, x, x), LIKE(key, INT32_MIN), key);
 }
 
 static kernel_value *compare_ordered(emit_ctx *c, int direction, kernel_op lt, kernel_op le, kernel_value *x,
@@ -430,8 +435,8 @@ emit_value emit_compare(emit_ctx *c, int direction, int type, hlo_dtype t, emit_
     v = compare_pred(c, direction, x.re, y.re);
   } else if (hlo_dtype_is_float(t)) {
     if (type == HLO_COMPARISON_TYPE_TOTALORDER)
-      v = compare_ordered(c, direction, KERNEL_OP_LT_S, KERNEL_OP_LE_S, total_order_key(c, emit_up(c, x.re)),
-                          total_order_key(c, emit_up(c, y.re)));
+      v = compare_ordered(c, direction, KERNEL_OP_LT_S, KERNEL_OP_LE_S, total_order_key(c, t, x.re),
+                          total_order_key(c, t, y.re));
     else
       v = compare_ordered(c, direction, KERNEL_OP_LT, KERNEL_OP_LE, emit_up(c, x.re), emit_up(c, y.re));
   } else if (hlo_dtype_is_signed(t)) {

@@ -126,3 +126,53 @@ func.func private @greater(%a: tensor<f32>, %b: tensor<f32>) -> tensor<i1> {
   %c = stablehlo.compare GT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
   func.return %c : tensor<i1>
 }
+
+// The same below 32 bits: signaling NaNs stay what they are in a sort.
+func.func @total_order_of_small_payloads() {
+  %f16_p = stablehlo.constant dense<[0x7C01, 0x7E00, 0xFC01, 0x7C00]> : tensor<4xui16>
+  %f16_x = stablehlo.bitcast_convert %f16_p : (tensor<4xui16>) -> tensor<4xf16>
+  %f16_s = "stablehlo.sort"(%f16_x) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f16>, %b: tensor<f16>):
+    %c = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<f16>, tensor<f16>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }) : (tensor<4xf16>) -> tensor<4xf16>
+  %f16_q = stablehlo.bitcast_convert %f16_s : (tensor<4xf16>) -> tensor<4xui16>
+  check.expect_eq_const %f16_q, dense<[0xFC01, 0x7C00, 0x7C01, 0x7E00]> : tensor<4xui16>
+  %bf16_p = stablehlo.constant dense<[0x7F81, 0x7FC0, 0xFF81, 0x7F80]> : tensor<4xui16>
+  %bf16_x = stablehlo.bitcast_convert %bf16_p : (tensor<4xui16>) -> tensor<4xbf16>
+  %bf16_s = "stablehlo.sort"(%bf16_x) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<bf16>, %b: tensor<bf16>):
+    %c = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<bf16>, tensor<bf16>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }) : (tensor<4xbf16>) -> tensor<4xbf16>
+  %bf16_q = stablehlo.bitcast_convert %bf16_s : (tensor<4xbf16>) -> tensor<4xui16>
+  check.expect_eq_const %bf16_q, dense<[0xFF81, 0x7F80, 0x7F81, 0x7FC0]> : tensor<4xui16>
+  %f8E5M2_p = stablehlo.constant dense<[0x7D, 0x7E, 0xFD, 0x7C]> : tensor<4xui8>
+  %f8E5M2_x = stablehlo.bitcast_convert %f8E5M2_p : (tensor<4xui8>) -> tensor<4xf8E5M2>
+  %f8E5M2_s = "stablehlo.sort"(%f8E5M2_x) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f8E5M2>, %b: tensor<f8E5M2>):
+    %c = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<f8E5M2>, tensor<f8E5M2>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }) : (tensor<4xf8E5M2>) -> tensor<4xf8E5M2>
+  %f8E5M2_q = stablehlo.bitcast_convert %f8E5M2_s : (tensor<4xf8E5M2>) -> tensor<4xui8>
+  check.expect_eq_const %f8E5M2_q, dense<[0xFD, 0x7C, 0x7D, 0x7E]> : tensor<4xui8>
+  %f8E4M3_p = stablehlo.constant dense<[0x7F, 0x79, 0xF9, 0x78]> : tensor<4xui8>
+  %f8E4M3_x = stablehlo.bitcast_convert %f8E4M3_p : (tensor<4xui8>) -> tensor<4xf8E4M3>
+  %f8E4M3_s = "stablehlo.sort"(%f8E4M3_x) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f8E4M3>, %b: tensor<f8E4M3>):
+    %c = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<f8E4M3>, tensor<f8E4M3>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }) : (tensor<4xf8E4M3>) -> tensor<4xf8E4M3>
+  %f8E4M3_q = stablehlo.bitcast_convert %f8E4M3_s : (tensor<4xf8E4M3>) -> tensor<4xui8>
+  check.expect_eq_const %f8E4M3_q, dense<[0xF9, 0x78, 0x79, 0x7F]> : tensor<4xui8>
+  %f8E3M4_p = stablehlo.constant dense<[0x7F, 0x71, 0xF1, 0x70]> : tensor<4xui8>
+  %f8E3M4_x = stablehlo.bitcast_convert %f8E3M4_p : (tensor<4xui8>) -> tensor<4xf8E3M4>
+  %f8E3M4_s = "stablehlo.sort"(%f8E3M4_x) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f8E3M4>, %b: tensor<f8E3M4>):
+    %c = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<f8E3M4>, tensor<f8E3M4>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }) : (tensor<4xf8E3M4>) -> tensor<4xf8E3M4>
+  %f8E3M4_q = stablehlo.bitcast_convert %f8E3M4_s : (tensor<4xf8E3M4>) -> tensor<4xui8>
+  check.expect_eq_const %f8E3M4_q, dense<[0xF1, 0x70, 0x71, 0x7F]> : tensor<4xui8>
+  func.return
+}
