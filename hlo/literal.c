@@ -338,7 +338,7 @@ static void print_float(strbuf *out, hlo_dtype t, const void *data, int64_t i) {
     strbuf_append_cstr(out, x < 0 ? "-inf" : "inf");
     return;
   }
-  if (x == (double)(int32_t)x && fabs(x) < 1e6 && !(x == 0 && signbit(x))) {  // the common case, exact in any format
+  if (fabs(x) < 1e6 && x == (double)(int32_t)x && !(x == 0 && signbit(x))) {  // the common case, exact in any format
     strbuf_printf(out, "%d", (int)x);
     return;
   }
