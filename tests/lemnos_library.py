@@ -6,7 +6,6 @@ hang without taking the suite with it. Importing this makes .venv's packages imp
 (for the types NumPy lacks) only where arrays go in or out.
 """
 import ctypes as c
-import glob
 import os
 import pickle
 import re
@@ -15,16 +14,8 @@ import struct
 import subprocess
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+from venv_packages import ROOT
 
-
-def use_venv():
-    """Makes the packages of .venv importable if this Python is of the same version."""
-    name = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    sys.path.extend(glob.glob(os.path.join(ROOT, ".venv", "lib", name, "site-packages")))
-
-
-use_venv()
 try:
     import numpy as np
 except ImportError:

@@ -14,6 +14,7 @@ import sys
 import tempfile
 
 import conformance
+import venv_packages  # noqa: F401 (NumPy)
 
 try:
     import numpy as np

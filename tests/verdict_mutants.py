@@ -11,7 +11,6 @@ does refusing what it accepts, unless our message cites one of the constraints o
 verifier does not check. Needs jax; skipped (77) without it or without the checkout."""
 import argparse
 import collections
-import glob
 import os
 import pathlib
 import random
@@ -20,8 +19,9 @@ import subprocess
 import sys
 import tempfile
 
+import venv_packages  # noqa: F401 (jax)
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path.extend(glob.glob(str(ROOT / ".venv" / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages")))
 
 # Words of jaxlib's refusals that need not be ours: how MLIR writes a float, a group size compared with an unknown one.
 LAXER = ["unexpected decimal integer literal for a floating point value", "group_sizes is expected to have shape"]
