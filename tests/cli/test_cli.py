@@ -574,7 +574,7 @@ class Runaway(Case):
         """Never in memory where a kernel makes them one by one; then in time, if at all."""
         t = "tensor<1099511627776xf32>"
         iota = "  %%i = stablehlo.iota dim = 0 : %s\n  %%s = stablehlo.sine %%i : %s\n" % (t, t)
-        self.stopped("memory|limit|at most", "func.func @main() -> %s {\n%s  return %%s : %s\n}" % (t, iota, t), "--timeout=5", codes=(5,))
+        self.stopped("memory|limit|at most", "func.func @main() -> %s {\n%s  return %%s : %s\n}" % (t, iota, t), "--timeout=50", codes=(5,))
         self.stopped("memory|limit", """func.func @main() -> tensor<f32> {
 %s  %%z = stablehlo.constant dense<0.0> : tensor<f32>
   %%r = stablehlo.reduce(%%s init: %%z) applies stablehlo.add across dimensions = [0] : (%s, tensor<f32>) -> tensor<f32>
@@ -606,7 +606,7 @@ class Runaway(Case):
     stablehlo.return %b : tensor<?xf32>
   }
   return %r : tensor<?xf32>
-}""", "--max-memory=256M", "--timeout=20", codes=(5,))
+}""", "--max-memory=256M", "--timeout=50", codes=(5,))
 
     def test_nesting(self):
         n = 100000
