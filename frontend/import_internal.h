@@ -148,6 +148,12 @@ bool import_is_rewritten(hlo_op op);
 bool import_emit_rewritten(import_ctx *c, import_scope *s, const mlir_op *op, hlo_op hop, hlo_instr *const *operands,
                            void *attrs, const import_captures *caps);
 
+// --- import_top_k.c ---------------------------------------------------------------------------------------------------
+
+// (values, indices) of the first k of op's operand along its last dimension by order; NULL: the least. *done false: it
+// is no such operation that could be imported.
+bool import_first_k(import_ctx *c, import_scope *s, const mlir_op *op, int64_t k, hlo_computation *order, bool *done);
+
 // --- import_checks.c ------------------------------------------------------------------------------------------------
 
 // What HLO does not keep: tolerances, layouts of custom calls, buffers. false after a report.

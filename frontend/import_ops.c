@@ -210,7 +210,7 @@ static bool wrapped_op(import_ctx *c, import_scope *s, const mlir_op *op, strv t
   if (strv_eq_cstr(name, "topk") && op->n_operands == 1 && op->n_results == 2 &&
       import_int(mlir_attr_entry(own, "k"), &k)) {
     import_int(mlir_attr_entry(own, "largest"), &largest);
-    if (!largest) return true;
+    if (!largest) return import_first_k(c, s, op, k, NULL, done);
     hlo_attrs_top_k *a = hlo_attrs_create(c->arena, HLO_ATTR_LIST_top_k);
     a->k = k;
     *done = true;
@@ -226,8 +226,8 @@ static bool wrapped_op(import_ctx *c, import_scope *s, const mlir_op *op, strv t
   return elementwise_or_check(c, s, op, hop, NULL);
 }
 
-// XLA's @TopK(x) -> (values, indices): the k largest of the last dimension, k being the size of the results. A comparator
-// may come along; only one that asks for the largest is taken.
+// XLA's @TopK(x) -> (values, indices): the k largest of the last dimension, k being the size of the results; a comparator
+// that comes along may ask for another order.
 static bool top_k_call(import_ctx *c, import_scope *s, const mlir_op *op, strv target, bool *done) {
   *done = false;
   if (!strv_eq_cstr(target, "TopK") || op->n_operands != 1 || op->n_results != 2) return true;
@@ -241,7 +241,7 @@ static bool top_k_call(import_ctx *c, import_scope *s, const mlir_op *op, strv t
     const hlo_instr *r = order->root;
     if (r->op != HLO_OP_COMPARE || HLO_ATTRS(r, compare)->direction != HLO_COMPARISON_DIRECTION_GT ||
         order->n_params < 2 || r->operands[0] != order->params[0] || r->operands[1] != order->params[1])
-      return true;
+      return import_first_k(c, s, op, values->dims[values->rank - 1], order, done);
   }
   hlo_attrs_top_k *a = hlo_attrs_create(c->arena, HLO_ATTR_LIST_top_k);
   a->k = values->dims[values->rank - 1];

@@ -176,3 +176,36 @@ func.func @total_order_of_small_payloads() {
   check.expect_eq_const %f8E3M4_q, dense<[0xF1, 0x70, 0x71, 0x7F]> : tensor<4xui8>
   func.return
 }
+
+// mhlo.topk with largest = false: the least first by total order, the lower index first among equals.
+func.func @least_k() {
+  %x = stablehlo.constant dense<[[3.0, -1.0, 2.0, -1.0], [0.0, -0.0, 0xFF800000, 0x7FC00000]]> : tensor<2x4xf32>
+  %v, %i = stablehlo.custom_call @mhlo.topk(%x) {mhlo.attributes = {k = 3 : i64, largest = false}, mhlo.version = 1 : i64}
+    : (tensor<2x4xf32>) -> (tensor<2x3xf32>, tensor<2x3xi32>)
+  check.expect_eq_const %v, dense<[[-1.0, -1.0, 2.0], [0xFF800000, -0.0, 0.0]]> : tensor<2x3xf32>
+  check.expect_eq_const %i, dense<[[1, 3, 2], [2, 1, 0]]> : tensor<2x3xi32>
+  func.return
+}
+
+// @TopK by an order of its own: the largest remainder of 10 first.
+func.func private @by_remainder(%a: tensor<i32>, %b: tensor<i32>) -> tensor<i1> {
+  %ten = stablehlo.constant dense<10> : tensor<i32>
+  %p = stablehlo.remainder %a, %ten : tensor<i32>
+  %q = stablehlo.remainder %b, %ten : tensor<i32>
+  %r = stablehlo.compare GT, %p, %q : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  func.return %r : tensor<i1>
+}
+func.func private @less(%a: tensor<i32>, %b: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<i1> {
+  %r = stablehlo.compare LT, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  func.return %r : tensor<i1>
+}
+func.func @first_k_by_another_order() {
+  %x = stablehlo.constant dense<[31, 58, 7, 28, 90]> : tensor<5xi32>
+  %v, %i = stablehlo.custom_call @TopK(%x) {called_computations = [@by_remainder]} : (tensor<5xi32>) -> (tensor<3xi32>, tensor<3xi32>)
+  check.expect_eq_const %v, dense<[58, 28, 7]> : tensor<3xi32>
+  check.expect_eq_const %i, dense<[1, 3, 2]> : tensor<3xi32>
+  %w, %j = stablehlo.custom_call @TopK(%x) {called_computations = [@less]} : (tensor<5xi32>) -> (tensor<2xi32>, tensor<2xi32>)
+  check.expect_eq_const %w, dense<[7, 28]> : tensor<2xi32>
+  check.expect_eq_const %j, dense<[2, 3]> : tensor<2xi32>
+  func.return
+}
