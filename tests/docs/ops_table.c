@@ -306,6 +306,9 @@ static void print_page(strbuf *out, const char *root) {
       "StableHLO's specification (`_c` constraint, `_i` type of an input, `_result` ours: what the "
       "result must be); the text is the verifier's answer to a wrong program of `tests/hlo/verify_cases.def`. Types "
       "that the column *element types* excludes are refused too.\n"
+      "- Quantized types may stand wherever floats may (per axis in `add`, dots, convolutions, `uniform_quantize`, "
+      "`uniform_dequantize` and data movement), but not in CHLO and where a constraint says otherwise; devices leave them "
+      "to the host.\n"
       "- What the operations compute: [numerics.md](numerics.md).\n");
   for (int f = 0; f < (int)(sizeof family_names / sizeof *family_names); f++) {
     strbuf_printf(out, "\n## %c%s\n", family_names[f][0] & ~32, family_names[f] + 1);
