@@ -307,9 +307,13 @@ void export_stablehlo(strbuf *out, const hlo_module *m) {
     strbuf_append_char(out, plain ? ch : '_');
   }
   if (!m->name.len) strbuf_append_cstr(out, "module");
-  if (m->n_replicas > 1 || m->n_partitions > 1)
-    strbuf_printf(out, " attributes {mhlo.num_partitions = %d : i32, mhlo.num_replicas = %d : i32}", m->n_partitions,
+  if (m->n_replicas > 1 || m->n_partitions > 1 || m->frontend_attributes.len) {
+    strbuf_printf(out, " attributes {mhlo.num_partitions = %d : i32, mhlo.num_replicas = %d : i32", m->n_partitions,
                   m->n_replicas);
+    if (m->frontend_attributes.len)
+      strbuf_printf(out, ", mhlo.frontend_attributes = " STRV_FMT, STRV_ARG(m->frontend_attributes));
+    strbuf_append_char(out, '}');
+  }
   strbuf_append_cstr(out, " {\n");
   symbol(&e, m->entry);
   for (int i = 0; i < e.functions.len; i++) {  // grows while functions are printed

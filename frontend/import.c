@@ -514,6 +514,7 @@ lemnos_status import_program(arena *a, strv file_name, const void *data, size_t 
     hlo_module *parsed;
     LEMNOS_TRY(hlo_parse(a, file_name, text, sink, &parsed));
     LEMNOS_TRY(drop_layouts(parsed));
+    LEMNOS_TRY(import_marked_hlo(a, file_name, options, sink, &parsed));
     *out = parsed;
     return LEMNOS_SUCCESS;
   }

@@ -148,6 +148,12 @@ bool import_is_rewritten(hlo_op op);
 bool import_emit_rewritten(import_ctx *c, import_scope *s, const mlir_op *op, hlo_op hop, hlo_instr *const *operands,
                            void *attrs, const import_captures *caps);
 
+// --- import_hlo_text.c ------------------------------------------------------------------------------------------------
+
+// Replaces *module by what its marks for several devices mean, if it has any.
+lemnos_status import_marked_hlo(arena *a, strv file_name, const import_options *options, diag_sink *sink,
+                                hlo_module **module);
+
 // --- import_top_k.c ---------------------------------------------------------------------------------------------------
 
 // (values, indices) of the first k of op's operand along its last dimension by order; NULL: the least. *done false: it

@@ -124,6 +124,8 @@ static bool parse_header(hlo_parser *p, header *h) {
       ok = parse_count(p, &p->module->n_replicas);
     else if (strv_eq_cstr(key, "num_partitions"))
       ok = parse_count(p, &p->module->n_partitions);
+    else if (strv_eq_cstr(key, "frontend_attributes"))
+      ok = hlo_parse_frontend_attributes(p, &p->module->frontend_attributes);
     else
       ok = hlo_parse_skip_value(p);  // is_scheduled, entry_computation_layout (shapes stand at the instructions), ...
     if (!ok) return false;

@@ -513,6 +513,47 @@ static bool parse_metadata(hlo_parser *p, hlo_text_instr *i) {
   return true;
 }
 
+static void add_entry(hlo_parser *p, hlo_attrs_custom_call *a, hlo_dict_entry entry) {
+  hlo_dict_entry *entries = ARENA_ARRAY(p->arena, hlo_dict_entry, a->attributes.n + 1);
+  if (a->attributes.n) memcpy(entries, a->attributes.entries, sizeof *entries * (size_t)a->attributes.n);
+  entries[a->attributes.n] = entry;
+  a->attributes = (hlo_dict){entries, a->attributes.n + 1};
+}
+
+// A value's own text.
+static bool parse_text(hlo_parser *p, strv *out) {
+  const char *from = hlo_parse_place(p);
+  if (!hlo_parse_skip_value(p)) return false;
+  *out = strv_trim(arena_strv(p->arena, (strv){from, (size_t)(p->at - from)}));
+  return true;
+}
+
+bool hlo_parse_frontend_attributes(hlo_parser *p, strv *out) {
+  strbuf text = {0};
+  bool ok = hlo_parse_expect(p, '{', "before frontend attributes");
+  strbuf_append_char(&text, '{');
+  while (ok && !hlo_parse_accept(p, '}')) {
+    strv key = hlo_parse_word(p), value = {0};
+    if (!key.len) ok = hlo_parse_fail(p, p->at, "expected '}' after frontend attributes");
+    ok = ok && hlo_parse_expect(p, '=', "in frontend attributes");
+    ok = ok && (hlo_parse_peek(p, '"') ? hlo_parse_string(p, &value) : parse_text(p, &value));
+    if (!ok) break;
+    strbuf_printf(&text, "%s" STRV_FMT " = ", text.len > 1 ? ", " : "", STRV_ARG(key));
+    hlo_text_print_string(&text, value);
+    hlo_parse_accept(p, ',');
+  }
+  strbuf_append_char(&text, '}');
+  if (ok) *out = arena_strv(p->arena, (strv){text.data, text.len});
+  strbuf_deinit(&text);
+  return ok;
+}
+
+// Shardings mean something only at marks for partitioners.
+static bool is_mark(strv target) {
+  return strv_eq_cstr(target, "Sharding") || strv_starts_with(target, STRV("SPMD")) ||
+         strv_starts_with(target, STRV("xla.sdy."));
+}
+
 // What XLA says differently from us; *handled tells whether the key was one of these.
 static bool parse_foreign(hlo_parser *p, hlo_text_instr *i, strv key, bool *handled) {
   *handled = true;
@@ -529,18 +570,23 @@ static bool parse_foreign(hlo_parser *p, hlo_text_instr *i, strv key, bool *hand
   }
   if (i->op == HLO_OP_CUSTOM_CALL && strv_eq_cstr(key, "backend_config")) {
     hlo_attrs_custom_call *a = i->attrs;
-    hlo_dict_entry *entries = ARENA_ARRAY(p->arena, hlo_dict_entry, a->attributes.n + 1), *e;
-    if (a->attributes.n) memcpy(entries, a->attributes.entries, sizeof *entries * (size_t)a->attributes.n);
-    e = &entries[a->attributes.n];
-    *e = (hlo_dict_entry){.name = STRV("backend_config"), .is_string = true};
-    if (hlo_parse_peek(p, '"')) {
-      if (!hlo_parse_string(p, &e->value)) return false;
-    } else {
-      const char *from = p->at;
-      if (!hlo_parse_skip_value(p)) return false;
-      e->value = strv_trim(arena_strv(p->arena, (strv){from, (size_t)(p->at - from)}));
-    }
-    a->attributes = (hlo_dict){entries, a->attributes.n + 1};
+    hlo_dict_entry e = {.name = STRV("backend_config"), .is_string = true};
+    if (!(hlo_parse_peek(p, '"') ? hlo_parse_string(p, &e.value) : parse_text(p, &e.value))) return false;
+    add_entry(p, a, e);
+    return true;
+  }
+  if (i->op == HLO_OP_CUSTOM_CALL && strv_eq_cstr(key, "sharding") &&
+      is_mark(((hlo_attrs_custom_call *)i->attrs)->target)) {
+    hlo_dict_entry e = {.name = STRV("mhlo.sharding"), .is_string = true};
+    if (!parse_text(p, &e.value)) return false;
+    add_entry(p, i->attrs, e);
+    return true;
+  }
+  if (i->op == HLO_OP_CUSTOM_CALL && strv_eq_cstr(key, "frontend_attributes") &&
+      is_mark(((hlo_attrs_custom_call *)i->attrs)->target)) {
+    hlo_dict_entry e = {.name = STRV("mhlo.frontend_attributes")};
+    if (!hlo_parse_frontend_attributes(p, &e.value)) return false;
+    add_entry(p, i->attrs, e);
     return true;
   }
   if (i->op == HLO_OP_TOP_K && strv_eq_cstr(key, "largest")) {

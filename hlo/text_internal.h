@@ -84,6 +84,8 @@ bool hlo_parse_shape(hlo_parser *p, const hlo_shape **out);
 bool hlo_parse_literal(hlo_parser *p, const hlo_shape *shape, const hlo_literal **out);
 hlo_computation *hlo_parse_computation_ref(hlo_parser *p);  // NULL after an error
 // key has been read, and '='; consumes the value.
+// {key="value",key={anything},..} as an MLIR dictionary of strings.
+bool hlo_parse_frontend_attributes(hlo_parser *p, strv *out);
 bool hlo_parse_attr(hlo_parser *p, hlo_text_instr *i, strv key, const char *key_at);
 
 #endif

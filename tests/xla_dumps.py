@@ -20,6 +20,8 @@ import tempfile
 
 from lemnos_library import differ as arrays_differ
 
+# Four devices, for programs of several
+os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=4"
 try:
     import jax
     import jax.numpy as jnp
@@ -314,6 +316,20 @@ def add_random():
     add("rng_bit_generator_default", lambda k: lax.rng_bit_generator(k, (5, 3)), np.array([1, 2, 3, 4], np.uint32))
 
 
+def add_devices():
+    mesh = jax.sharding.Mesh(np.array(jax.devices()).reshape(2, 2), ("x", "y"))
+    spec = jax.sharding.PartitionSpec
+
+    def body(a, b):
+        return lax.psum(a @ b, "y"), lax.ppermute(a, "x", [(0, 1), (1, 0)])
+
+    small = integers(4, 8, low=-9, high=9).astype(np.float32), integers(8, 3, low=-9, high=9).astype(np.float32)
+    for name, shardy in (("shard_map_shardy", True), ("shard_map_gspmd", False)):
+        function = jax.shard_map(body, mesh=mesh, in_specs=(spec("x", "y"), spec("y", None)),
+                                 out_specs=(spec("x", None), spec("x", "y")))
+        add(name, function, *small, exact=True, platform=("partitions", shardy))
+
+
 def stored(array):
     """As `lemnos run` reads and writes it: what .npy cannot name becomes bits."""
     array = np.asarray(array)
@@ -335,6 +351,12 @@ def differ(actual, expected, exact, factor):
 
 def dump(function, args, platform):
     """The HLO module before optimization, with all constants."""
+    if isinstance(platform, tuple):  # for 4 partitions, which XLA is told beside the module and notes in its own dumps
+        jax.config.update("jax_use_shardy_partitioner", platform[1])
+        jax.clear_caches()
+        text = jax.jit(function, keep_unused=True).lower(*args).compiler_ir("hlo").as_hlo_text(True)
+        jax.config.update("jax_use_shardy_partitioner", True)
+        return text.replace(",", ", num_partitions=4,", 1)
     traced = jax.jit(function, keep_unused=True).trace(*args)
     lowered = traced.lower(lowering_platforms=(platform, )) if platform else traced.lower()
     return lowered.compiler_ir("hlo").as_hlo_text(True)
@@ -372,7 +394,8 @@ def main():
     parser.add_argument("--only", default="", help="only cases whose names contain this")
     parser.add_argument("--keep", help="keep dumps and arrays in this folder")
     options = parser.parse_args()
-    for group in (add_elementwise, add_types, add_products, add_reductions, add_movement, add_control, add_random):
+    for group in (add_elementwise, add_types, add_products, add_reductions, add_movement, add_control, add_random,
+                  add_devices):
         group()
     devices = options.device or ["interp"] + ["cpu"] * has_cpu(options.lemnos)
     counts = {"passed": 0, "FAILED": 0, "skipped": 0}
