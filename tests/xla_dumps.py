@@ -345,7 +345,7 @@ def differ(actual, expected, exact, factor):
     want = stored(expected)
     if want is not expected and actual.shape == want.shape and actual.dtype == want.dtype:
         narrow = expected.dtype.name.startswith(("int", "uint"))
-        actual = actual.astype(expected.dtype) if narrow else np.ascontiguousarray(actual).view(expected.dtype)
+        actual = actual.astype(expected.dtype) if narrow else np.ascontiguousarray(actual).view(expected.dtype).reshape(expected.shape)
     return arrays_differ(actual, expected, exact, factor)
 
 
