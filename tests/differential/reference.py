@@ -16,6 +16,7 @@ type has been compared.
 
 Needs jax, jaxlib, numpy and ml_dtypes; exits with 77 without them. Closes with `N passed, N failed, N skipped`.
 """
+
 import argparse
 import collections
 import copy
@@ -45,9 +46,10 @@ from reference_deviations import DEVIATIONS
 from reference_program import KINDS, element_type, from_bits, name_of, pattern
 from reference_run import ORACLES, function, load, run_lemnos, start
 
-BATCH = 40          # programs in a module of Lemnos
+BATCH = 40  # programs in a module of Lemnos
 
 # ---- comparison
+
 
 def ordered(array):
     """Floats as integers in their order; neighbours differ by one, both zeros are 0."""
@@ -66,7 +68,9 @@ def differing(case, got, want):
     kind = KINDS[name_of(got.dtype)]
     if kind.complex:
         if case.close == 0 and case.ulps == 0:
-            return differing(case, got.real.copy(), want.real.copy()) | differing(case, got.imag.copy(), want.imag.copy())
+            return differing(case, got.real.copy(), want.real.copy()) | differing(
+                case, got.imag.copy(), want.imag.copy()
+            )
         with np.errstate(all="ignore"):
             scale = max(case.close, case.ulps * np.finfo(got.dtype).eps)
             near = np.abs(got - want) <= scale * (np.abs(want) + np.finfo(got.real.dtype).tiny)
@@ -86,6 +90,9 @@ def differing(case, got, want):
         if case.ulps:
             distance = np.abs(ordered(got) - ordered(want)) <= case.ulps
             bad &= ~(distance.astype(bool) & ~np.isnan(g) & ~np.isnan(w))
+        if case.roots:  # near a root the error is that of values around 1
+            eps = float(ml_dtypes.finfo(got.dtype).eps)
+            bad &= ~(np.abs(g - w) <= case.ulps * eps * np.maximum(np.abs(w), 1))
         if case.close:
             largest = max(np.nanmax(np.abs(np.where(np.isfinite(w), w, 0))), 1e-30)
             bad &= ~(np.abs(g - w) <= case.close * largest)
@@ -96,6 +103,8 @@ def compare(case, oracle, got, want, used):
     """What differs beyond the known deviations: a message, or None."""
     for i, (g, w) in enumerate(zip(got, want)):
         bad = differing(case, g, w)
+        if case.free is not None and bad.shape == case.free[i].shape and oracle in ("numpy", "reference", "xla"):
+            bad &= ~case.free[i]
         if not bad.any():
             continue
         if g.shape != w.shape or g.dtype != w.dtype:
@@ -103,7 +112,7 @@ def compare(case, oracle, got, want, used):
         for deviation in DEVIATIONS:
             if not bad.any():
                 break
-            if deviation.oracle != oracle or case.op not in deviation.ops:
+            if deviation.oracle != oracle.split()[0] or case.op not in deviation.ops:
                 continue
             excused = np.broadcast_to(deviation.excuses(case, g, w), bad.shape)
             if (bad & excused).any():
@@ -118,11 +127,20 @@ def compare(case, oracle, got, want, used):
                 elif a.size <= 16:
                     shown += " a%d=%s" % (n, a.tolist())
             return "result %d, element %s: lemnos %r, %s %r (%d of %d differ)%s" % (
-                i, list(at), g[at], oracle, w[at], bad.sum(), bad.size, shown)
+                i,
+                list(at),
+                g[at],
+                oracle,
+                w[at],
+                bad.sum(),
+                bad.size,
+                shown,
+            )
     return None
 
 
 # ---- devices
+
 
 def read_table(path, row):
     with open(os.path.join(ROOT, path)) as file:
@@ -156,7 +174,7 @@ def run_device(options, device, cases, ours, folder, tolerances, used):
     """Compares a device with the interpreter; gives messages by the index of the case."""
     messages = {}
     for first in range(0, len(cases), BATCH):
-        batch = cases[first:first + BATCH]
+        batch = cases[first : first + BATCH]
         for index, got in enumerate(run_lemnos(options.lemnos, device, batch, folder), first):
             if isinstance(ours[index], str):
                 continue
@@ -178,6 +196,7 @@ def device_ids(options):
 
 
 # ---- a seed
+
 
 class Tally:
     """Counts over all seeds."""
@@ -214,17 +233,23 @@ def judge(case, got, theirs, tally, verbose):
 
 def run_seed(options, seed, tally):
     """All programs of a seed through everything."""
-    cases = [c for c in reference_cases.generate(seed, options.rounds) if options.only in c.name or options.only in c.family]
+    cases = [
+        c
+        for c in reference_cases.generate(seed, options.rounds)
+        if options.only in c.name or options.only in c.family or options.only == c.module
+    ]
     tolerances = device_tolerances()
     with tempfile.TemporaryDirectory() as folder:
         children = {}
         for name, run in ORACLES.items():
             path = os.path.join(folder, name)
-            children[name] = (start(run, [None if name in c.avoid else c for c in cases], path), path)
+            children[name] = (start(run, [c if c.asks(name) else None for c in cases], path), path)
         ours = []
         for first in range(0, len(cases), BATCH):
-            ours += run_lemnos(options.lemnos, "interp", cases[first:first + BATCH], folder)
-        by_device = {d: run_device(options, d, cases, ours, folder, tolerances, tally.used) for d in device_ids(options)}
+            ours += run_lemnos(options.lemnos, "interp", cases[first : first + BATCH], folder)
+        by_device = {
+            d: run_device(options, d, cases, ours, folder, tolerances, tally.used) for d in device_ids(options)
+        }
         for pid, _ in children.values():
             os.waitpid(pid, 0)
         theirs = {name: load(path) for name, (_, path) in children.items()}
@@ -255,8 +280,12 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seeds", type=int, default=1, help="how many, from --seed on")
     parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--only", default="", help="programs whose name or family has this text; coverage is not checked")
-    parser.add_argument("--devices", help="compared with the interpreter (default cpu:0,vulkan:0 where there; empty: none)")
+    parser.add_argument(
+        "--only", default="", help="programs whose name or family has this text; coverage is not checked"
+    )
+    parser.add_argument(
+        "--devices", help="compared with the interpreter (default cpu:0,vulkan:0 where there; empty: none)"
+    )
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
     tally = Tally()
@@ -264,8 +293,10 @@ def main():
     if not count:
         parser.error("no case of that name")
     for family, counts in sorted(tally.families.items()):
-        print("%-24s %5d passed, %4d failed, %4d skipped; two oracles or more: %d" % (
-            family, counts["passed"], counts["failed"], counts["skipped"], counts["both"]))
+        print(
+            "%-24s %5d passed, %4d failed, %4d skipped; two oracles or more: %d"
+            % (family, counts["passed"], counts["failed"], counts["skipped"], counts["both"])
+        )
     for (oracle, reason), number in sorted(tally.used.items()):
         print("known, %s: %s: %d results" % (oracle, reason, number))
     for name, number in sorted(tally.refused.items()):

@@ -1,13 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases of reference.py: elementwise operations of StableHLO."""
+
 import itertools
 
 import numpy as np
 
 from reference_program import *  # noqa: F403
 
-ROUNDED = ["exponential", "exponential_minus_one", "log", "log_plus_one", "logistic", "cosine", "sine", "tan", "tanh", "cbrt",
-           "rsqrt"]
+ROUNDED = [
+    "exponential",
+    "exponential_minus_one",
+    "log",
+    "log_plus_one",
+    "logistic",
+    "cosine",
+    "sine",
+    "tan",
+    "tanh",
+    "cbrt",
+    "rsqrt",
+]
 EXACT = ["abs", "negate", "sign", "ceil", "floor", "round_nearest_afz", "round_nearest_even", "sqrt"]
 
 
@@ -24,8 +36,14 @@ def unary(rng):
     for kind in FLOATS:
         case = Program("unary float", "is_finite")
         yield case.done(case.emit("is_finite", [case.arg(values(rng, kind, (13,)))], tensor((13,), "i1")))
-    for op, kinds in (("abs", SIGNED), ("negate", INTEGERS), ("sign", SIGNED), ("not", INTEGERS + ["i1"]),
-                      ("popcnt", INTEGERS), ("count_leading_zeros", INTEGERS)):
+    for op, kinds in (
+        ("abs", SIGNED),
+        ("negate", INTEGERS),
+        ("sign", SIGNED),
+        ("not", INTEGERS + ["i1"]),
+        ("popcnt", INTEGERS),
+        ("count_leading_zeros", INTEGERS),
+    ):
         for kind in kinds:
             for shape in ((9,), pick(rng, SHAPES)):
                 case = Program("unary integer", op)
@@ -40,13 +58,24 @@ def unary(rng):
     for op, kind in itertools.product(["real", "imag", "negate"], BIG[2:] + COMPLEX):
         if op != "negate" or kind in COMPLEX:
             case = Program("unary complex", op)
-            yield case.done(case.emit(op, [case.arg(values(rng, kind, (7,)))],
-                                      tensor((7,), kind if op == "negate" else KINDS[kind].part or kind)))
+            yield case.done(
+                case.emit(
+                    op,
+                    [case.arg(values(rng, kind, (7,)))],
+                    tensor((7,), kind if op == "negate" else KINDS[kind].part or kind),
+                )
+            )
     for kind in BIG + F8:
         exponent, mantissa = int(rng.integers(1, 9)), int(rng.integers(0, 12))
         case = Program("unary float", "reduce_precision")
-        yield case.done(case.emit("reduce_precision", [case.arg(values(rng, kind, (12,)))], tensor((12,), kind),
-                                  "exponent_bits = %d : i32, mantissa_bits = %d : i32" % (exponent, mantissa)))
+        yield case.done(
+            case.emit(
+                "reduce_precision",
+                [case.arg(values(rng, kind, (12,)))],
+                tensor((12,), kind),
+                "exponent_bits = %d : i32, mantissa_bits = %d : i32" % (exponent, mantissa),
+            )
+        )
 
 
 def binary(rng):
@@ -60,12 +89,13 @@ def binary(rng):
         for shape in ((13,), pick(rng, SHAPES)):
             case = Program("binary integer", op)
             y = values(rng, kind, shape, "small" if op == "power" else "any")
-            if op in ("divide", "remainder"):   # by zero: implementation-defined, so not compared
+            if op in ("divide", "remainder"):  # by zero: implementation-defined, so not compared
                 y = np.where(y == 0, np.ones_like(y), y).astype(y.dtype).reshape(shape)
             x, y = case.arg(values(rng, kind, shape)), case.arg(y)
             yield case.done(case.emit(op, [x, y], tensor(shape, kind)))
-    for op, kind in itertools.product(["and", "or", "xor", "shift_left", "shift_right_logical", "shift_right_arithmetic"],
-                                      INTEGERS + ["i1"]):
+    for op, kind in itertools.product(
+        ["and", "or", "xor", "shift_left", "shift_right_logical", "shift_right_arithmetic"], INTEGERS + ["i1"]
+    ):
         if kind == "i1" and op.startswith("shift"):
             continue
         for shape in ((13,), pick(rng, SHAPES)):
@@ -76,8 +106,9 @@ def binary(rng):
             yield case.done(case.emit(op, [case.arg(x), case.arg(y)], tensor(shape, kind)))
     for op in ("add", "multiply", "maximum", "minimum"):
         case = Program("binary i1", op)
-        yield case.done(case.emit(op, [case.arg(values(rng, "i1", (8,))), case.arg(values(rng, "i1", (8,)))],
-                                  tensor((8,), "i1")))
+        yield case.done(
+            case.emit(op, [case.arg(values(rng, "i1", (8,))), case.arg(values(rng, "i1", (8,)))], tensor((8,), "i1"))
+        )
     for op, kind in itertools.product(["add", "subtract", "multiply", "divide", "power", "atan2"], COMPLEX):
         case = Program("binary complex", op, ulps=0 if op in ("add", "subtract") else 64)
         x, y = case.arg(values(rng, kind, (7,), "plain")), case.arg(values(rng, kind, (7,), "plain"))
@@ -103,18 +134,29 @@ def ternary(rng):
 
 
 def compare(rng):
-    for direction, kind in itertools.product(["EQ", "NE", "LT", "LE", "GT", "GE"], ["i1"] + INTEGERS + FLOATS + COMPLEX):
+    for direction, kind in itertools.product(
+        ["EQ", "NE", "LT", "LE", "GT", "GE"], ["i1"] + INTEGERS + FLOATS + COMPLEX
+    ):
         if kind in COMPLEX and direction not in ("EQ", "NE"):
             continue
-        for type_ in ["FLOAT", "TOTALORDER"] if kind in FLOATS else ["FLOAT"] if kind in COMPLEX else [
-                "SIGNED" if KINDS[kind].signed else "UNSIGNED"]:
+        for type_ in (
+            ["FLOAT", "TOTALORDER"]
+            if kind in FLOATS
+            else ["FLOAT"] if kind in COMPLEX else ["SIGNED" if KINDS[kind].signed else "UNSIGNED"]
+        ):
             shape = pick(rng, SHAPES + [(12,)] * 6)
             case = Program("compare", "compare", note=type_)
             x = values(rng, kind, shape)
             y = np.where(values(rng, "i1", shape), x, values(rng, kind, shape)).astype(x.dtype).reshape(shape)
-            yield case.done(case.emit("compare", [case.arg(x), case.arg(y)], tensor(shape, "i1"),
-                                      "comparison_direction = #stablehlo<comparison_direction %s>, "
-                                      "compare_type = #stablehlo<comparison_type %s>" % (direction, type_)))
+            yield case.done(
+                case.emit(
+                    "compare",
+                    [case.arg(x), case.arg(y)],
+                    tensor(shape, "i1"),
+                    "comparison_direction = #stablehlo<comparison_direction %s>, "
+                    "compare_type = #stablehlo<comparison_type %s>" % (direction, type_),
+                )
+            )
 
 
 def convert(rng):
@@ -131,7 +173,9 @@ def convert(rng):
             shape = result + (b // a,)
         if (source in COMPLEX) == (target in COMPLEX):
             case = Program("bitcast_convert", "bitcast_convert", note="%s to %s" % (source, target))
-            yield case.done(case.emit("bitcast_convert", [case.arg(values(rng, source, shape))], tensor(result, target)))
+            yield case.done(
+                case.emit("bitcast_convert", [case.arg(values(rng, source, shape))], tensor(result, target))
+            )
 
 
 GENERATORS = [unary, binary, ternary, compare, convert]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the programs of reference.py are made of: element types, random values, and Program, one function with its arguments."""
+
 import collections
 import re
 
@@ -9,19 +10,37 @@ import numpy as np
 Kind = collections.namedtuple("Kind", "name dtype bits integer signed complex part")
 KINDS, BY_DTYPE = {}, {}
 for _n, _d, _b, _i, _s, _c, _p in [
-        ("i1", np.bool_, 1, 1, 0, 0, ""), ("i2", ml_dtypes.int2, 2, 1, 1, 0, ""), ("ui2", ml_dtypes.uint2, 2, 1, 0, 0, ""),
-        ("i4", ml_dtypes.int4, 4, 1, 1, 0, ""), ("ui4", ml_dtypes.uint4, 4, 1, 0, 0, ""),
-        ("i8", np.int8, 8, 1, 1, 0, ""), ("i16", np.int16, 16, 1, 1, 0, ""), ("i32", np.int32, 32, 1, 1, 0, ""),
-        ("i64", np.int64, 64, 1, 1, 0, ""), ("ui8", np.uint8, 8, 1, 0, 0, ""), ("ui16", np.uint16, 16, 1, 0, 0, ""),
-        ("ui32", np.uint32, 32, 1, 0, 0, ""), ("ui64", np.uint64, 64, 1, 0, 0, ""),
-        ("f4E2M1FN", ml_dtypes.float4_e2m1fn, 4, 0, 1, 0, ""), ("f6E2M3FN", ml_dtypes.float6_e2m3fn, 6, 0, 1, 0, ""),
-        ("f6E3M2FN", ml_dtypes.float6_e3m2fn, 6, 0, 1, 0, ""), ("f8E3M4", ml_dtypes.float8_e3m4, 8, 0, 1, 0, ""),
-        ("f8E4M3", ml_dtypes.float8_e4m3, 8, 0, 1, 0, ""), ("f8E4M3FN", ml_dtypes.float8_e4m3fn, 8, 0, 1, 0, ""),
-        ("f8E4M3B11FNUZ", ml_dtypes.float8_e4m3b11fnuz, 8, 0, 1, 0, ""), ("f8E5M2", ml_dtypes.float8_e5m2, 8, 0, 1, 0, ""),
-        ("f8E4M3FNUZ", ml_dtypes.float8_e4m3fnuz, 8, 0, 1, 0, ""), ("f8E5M2FNUZ", ml_dtypes.float8_e5m2fnuz, 8, 0, 1, 0, ""),
-        ("f8E8M0FNU", ml_dtypes.float8_e8m0fnu, 8, 0, 0, 0, ""), ("bf16", ml_dtypes.bfloat16, 16, 0, 1, 0, ""),
-        ("f16", np.float16, 16, 0, 1, 0, ""), ("f32", np.float32, 32, 0, 1, 0, ""), ("f64", np.float64, 64, 0, 1, 0, ""),
-        ("complex<f32>", np.complex64, 64, 0, 1, 1, "f32"), ("complex<f64>", np.complex128, 128, 0, 1, 1, "f64")]:
+    ("i1", np.bool_, 1, 1, 0, 0, ""),
+    ("i2", ml_dtypes.int2, 2, 1, 1, 0, ""),
+    ("ui2", ml_dtypes.uint2, 2, 1, 0, 0, ""),
+    ("i4", ml_dtypes.int4, 4, 1, 1, 0, ""),
+    ("ui4", ml_dtypes.uint4, 4, 1, 0, 0, ""),
+    ("i8", np.int8, 8, 1, 1, 0, ""),
+    ("i16", np.int16, 16, 1, 1, 0, ""),
+    ("i32", np.int32, 32, 1, 1, 0, ""),
+    ("i64", np.int64, 64, 1, 1, 0, ""),
+    ("ui8", np.uint8, 8, 1, 0, 0, ""),
+    ("ui16", np.uint16, 16, 1, 0, 0, ""),
+    ("ui32", np.uint32, 32, 1, 0, 0, ""),
+    ("ui64", np.uint64, 64, 1, 0, 0, ""),
+    ("f4E2M1FN", ml_dtypes.float4_e2m1fn, 4, 0, 1, 0, ""),
+    ("f6E2M3FN", ml_dtypes.float6_e2m3fn, 6, 0, 1, 0, ""),
+    ("f6E3M2FN", ml_dtypes.float6_e3m2fn, 6, 0, 1, 0, ""),
+    ("f8E3M4", ml_dtypes.float8_e3m4, 8, 0, 1, 0, ""),
+    ("f8E4M3", ml_dtypes.float8_e4m3, 8, 0, 1, 0, ""),
+    ("f8E4M3FN", ml_dtypes.float8_e4m3fn, 8, 0, 1, 0, ""),
+    ("f8E4M3B11FNUZ", ml_dtypes.float8_e4m3b11fnuz, 8, 0, 1, 0, ""),
+    ("f8E5M2", ml_dtypes.float8_e5m2, 8, 0, 1, 0, ""),
+    ("f8E4M3FNUZ", ml_dtypes.float8_e4m3fnuz, 8, 0, 1, 0, ""),
+    ("f8E5M2FNUZ", ml_dtypes.float8_e5m2fnuz, 8, 0, 1, 0, ""),
+    ("f8E8M0FNU", ml_dtypes.float8_e8m0fnu, 8, 0, 0, 0, ""),
+    ("bf16", ml_dtypes.bfloat16, 16, 0, 1, 0, ""),
+    ("f16", np.float16, 16, 0, 1, 0, ""),
+    ("f32", np.float32, 32, 0, 1, 0, ""),
+    ("f64", np.float64, 64, 0, 1, 0, ""),
+    ("complex<f32>", np.complex64, 64, 0, 1, 1, "f32"),
+    ("complex<f64>", np.complex128, 128, 0, 1, 1, "f64"),
+]:
     KINDS[_n] = Kind(_n, np.dtype(_d), _b, bool(_i), bool(_s), bool(_c), _p)
     BY_DTYPE[np.dtype(_d)] = _n
 
@@ -81,11 +100,11 @@ def from_bits(array, kind):
 def element_type(text):
     if "complex" in text:
         return "complex" + text.split("complex")[1][:-1]
-    return text[len("tensor<"):-1].split("x")[-1]
+    return text[len("tensor<") : -1].split("x")[-1]
 
 
 def shape_of(text):
-    parts = text[len("tensor<"):-1].split("complex")[0].split("x")
+    parts = text[len("tensor<") : -1].split("complex")[0].split("x")
     return tuple(int(p) for p in parts if p.isdigit())
 
 
@@ -98,24 +117,48 @@ def kind_of(text):
     return element_type(text.split(", #")[0] + ">" if ", #" in text else text)
 
 
+# Operations that StableHLO's interpreter ends the process over, for want of an implementation.
+LACKS = {
+    "stablehlo." + op
+    for op in (
+        "rng_bit_generator",
+        "real_dynamic_slice",
+        "torch_index_select",
+        "einsum",
+        "unary_einsum",
+        "cholesky",
+        "batch_norm_inference",
+        "batch_norm_training",
+        "batch_norm_grad",
+    )
+} | {"chlo.scan", "chlo.broadcast_select"}
+
+
 class Program:
     """One case: arguments and the text of a function over them.
 
     `ulps` and `close` are what results may differ by, `note` is for reference_deviations.py. `expected` may hold the results
     as a formula of the specification gives them in NumPy. `avoid` names oracles that are not asked. `functions` are texts of
-    functions that are called, with names that start with @helper. `used` has every operation with the kinds of its operands
+    functions that are called, with names that start with @helper. `free` are masks over the results that nothing decides. `used` has every operation with the kinds of its operands
     and results.
     """
 
     def __init__(self, family, op, ulps=0, close=0, note="", expected=None, avoid=()):
         self.family, self.op, self.ulps, self.close, self.note = family, op, ulps, close, note
         self.expected, self.avoid, self.functions, self.spread, self.used = expected, avoid, [], None, []
+        self.integer_slack, self.roots, self.twin, self.finish, self.free = False, False, None, [], None
         self.arguments, self.lines, self.returns, self.results = [], [], [], []
         self.types, self.count, self.name = {}, 0, ""
 
     @property
     def body(self):
         return "\n".join(self.lines)
+
+    def asks(self, oracle):
+        """Whether an oracle is given this case. The reference's twin is for quantized programs only."""
+        if oracle.startswith("reference") and any(op in LACKS for op, _, _ in self.used):
+            return False
+        return oracle not in self.avoid and (self.twin is not None or oracle != "reference twin")
 
     def arg(self, array):
         value = "%%a%d" % len(self.arguments)
@@ -131,10 +174,19 @@ class Program:
         self.used.append((op, [kind_of(self.types[o]) for o in operands], [kind_of(t) for t in types]))
         self.count += 1
         value = "%%v%d" % self.count
-        self.lines.append("  %s%s = \"%s\"(%s)%s%s : (%s) -> (%s)" % (
-            value, ":%d" % len(types) if len(types) > 1 else "", op, ", ".join(operands),
-            " <{%s}>" % attributes if attributes else "", " (%s)" % regions if regions else "",
-            ", ".join(self.types[o] for o in operands), ", ".join(types)))
+        self.lines.append(
+            "  %s%s = \"%s\"(%s)%s%s : (%s) -> (%s)"
+            % (
+                value,
+                ":%d" % len(types) if len(types) > 1 else "",
+                op,
+                ", ".join(operands),
+                " <{%s}>" % attributes if attributes else "",
+                " (%s)" % regions if regions else "",
+                ", ".join(self.types[o] for o in operands),
+                ", ".join(types),
+            )
+        )
         names = ["%s#%d" % (value, i) for i in range(len(types))] if len(types) > 1 else [value]
         self.types.update(zip(names, types))
         return names if many else names[0]
@@ -154,6 +206,7 @@ class Program:
 
 
 # ---- values
+
 
 def values(rng, kind, shape, how="any"):
     """Random elements. any: specials and patterns; small: integers within ±4; plain: finite and of middling size."""
@@ -192,16 +245,48 @@ def values(rng, kind, shape, how="any"):
         raw = rng.integers(0, 1 << 63, count).astype(np.uint64) << np.uint64(1)
         patterns = (raw >> np.uint64(64 - kind.bits)).astype("u%d" % kind.dtype.itemsize).view(kind.dtype)
         info = ml_dtypes.finfo(kind.dtype)
-        specials = np.array([float(x) for x in (0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, 3, np.inf, -np.inf, np.nan,
-                                                info.max, info.min, info.tiny, info.smallest_subnormal)]).astype(kind.dtype)
+        specials = np.array(
+            [
+                float(x)
+                for x in (
+                    0.0,
+                    -0.0,
+                    1,
+                    -1,
+                    0.5,
+                    -0.5,
+                    1.5,
+                    2.5,
+                    -2.5,
+                    3,
+                    np.inf,
+                    -np.inf,
+                    np.nan,
+                    info.max,
+                    info.min,
+                    info.tiny,
+                    info.smallest_subnormal,
+                )
+            ]
+        ).astype(kind.dtype)
         choice = rng.integers(0, 8, count)
-        flat = np.where(choice < 2, specials[rng.integers(0, len(specials), count)], np.where(choice == 2, patterns, flat))
+        flat = np.where(
+            choice < 2, specials[rng.integers(0, len(specials), count)], np.where(choice == 2, patterns, flat)
+        )
         flat = flat.astype(kind.dtype)
     return flat.reshape(shape)
 
 
 def random_shape(rng, rank, low=0, high=5):
     return tuple(int(n) for n in rng.integers(low, high, rank))
+
+
+def sparse(rng, kind, shape):
+    """Zeros with a few ones among them, negative too where there are: what every type but f8E8M0FNU adds up exactly."""
+    flat = np.zeros(int(np.prod(shape, dtype=np.int64)), np.int64)
+    for _ in range(3 if flat.size else 0):
+        flat[int(rng.integers(0, flat.size))] = pick(rng, [1, -1] if KINDS[kind].signed else [1])
+    return flat.astype(KINDS[kind].dtype).reshape(shape)
 
 
 def pick(rng, options):
@@ -228,10 +313,19 @@ def region(kinds, lines, returned):
     """A region over scalars: kinds of its parameters x0, x1, …"""
     parameters = ", ".join("%%x%d: tensor<%s>" % (i, k) for i, k in enumerate(kinds))
     return "{\n  ^bb0(%s):\n%s\n    \"stablehlo.return\"(%s) : (%s) -> ()\n  }" % (
-        parameters, "\n".join("    " + line for line in lines), ", ".join(v for v, _ in returned),
-        ", ".join("tensor<%s>" % k for _, k in returned))
+        parameters,
+        "\n".join("    " + line for line in lines),
+        ", ".join(v for v, _ in returned),
+        ", ".join("tensor<%s>" % k for _, k in returned),
+    )
 
 
 def combiner(op, kind, left="%x0", right="%x1"):
-    return region([kind, kind], ["%%y = \"stablehlo.%s\"(%s, %s) : (tensor<%s>, tensor<%s>) -> tensor<%s>" % (
-        op, left, right, kind, kind, kind)], [("%y", kind)])
+    return region(
+        [kind, kind],
+        [
+            "%%y = \"stablehlo.%s\"(%s, %s) : (tensor<%s>, tensor<%s>) -> tensor<%s>"
+            % (op, left, right, kind, kind, kind)
+        ],
+        [("%y", kind)],
+    )

@@ -4,6 +4,7 @@
 Lemnos takes many programs to a module. The oracles run in child processes, since a few faults of theirs are fatal: a child
 that a program kills is replaced by another, which goes on behind it. Importing this module needs jax and jaxlib.
 """
+
 import os
 import pickle
 import signal
@@ -21,11 +22,12 @@ from jaxlib.mlir.dialects import stablehlo
 
 from reference_program import KINDS, bits_of, element_type, from_bits, name_of, shape_of, type_text
 
-CASE_SECONDS = 30   # limit of one case in one of the oracles
-PROCESSES = 4       # the virtual devices of the CPU client
+CASE_SECONDS = 30  # limit of one case in one of the oracles
+PROCESSES = 4  # the virtual devices of the CPU client
 
 
 # ---- programs
+
 
 def helpers(case, name):
     """The functions that a case calls, named after the case."""
@@ -37,8 +39,15 @@ def function(case, name):
     parameters = ", ".join("%%a%d: %s" % (i, type_text(a)) for i, a in enumerate(case.arguments))
     results = ", ".join(case.results)
     return "%sfunc.func %s @%s(%s) -> (%s) {\n%s\n  \"func.return\"(%s) : (%s) -> ()\n}\n" % (
-        helpers(case, name), "public" if name == "main" else "private", name, parameters, results,
-        case.body.replace("@helper", "@%s_helper" % name), ", ".join(case.returns), results)
+        helpers(case, name),
+        "public" if name == "main" else "private",
+        name,
+        parameters,
+        results,
+        case.body.replace("@helper", "@%s_helper" % name),
+        ", ".join(case.returns),
+        results,
+    )
 
 
 def batch_module(cases):
@@ -51,17 +60,31 @@ def batch_module(cases):
             names.append("%%p%d" % len(parameters))
             parameters.append("%s: %s" % (names[-1], type_text(argument)))
         many = len(case.results) > 1
-        lines.append("  %%r%d%s = func.call @case%d(%s) : (%s) -> (%s)" % (
-            n, ":%d" % len(case.results) if many else "", n, ", ".join(names),
-            ", ".join(type_text(a) for a in case.arguments), ", ".join(case.results)))
+        lines.append(
+            "  %%r%d%s = func.call @case%d(%s) : (%s) -> (%s)"
+            % (
+                n,
+                ":%d" % len(case.results) if many else "",
+                n,
+                ", ".join(names),
+                ", ".join(type_text(a) for a in case.arguments),
+                ", ".join(case.results),
+            )
+        )
         values += ["%%r%d#%d" % (n, i) for i in range(len(case.results))] if many else ["%%r%d" % n]
         types += case.results
     return "%sfunc.func public @main(%s) -> (%s) {\n%s\n  \"func.return\"(%s) : (%s) -> ()\n}\n" % (
-        "".join(functions), ", ".join(parameters), ", ".join(types), "\n".join(lines), ", ".join(values),
-        ", ".join(types))
+        "".join(functions),
+        ", ".join(parameters),
+        ", ".join(types),
+        "\n".join(lines),
+        ", ".join(values),
+        ", ".join(types),
+    )
 
 
 # ---- Lemnos
+
 
 def run_lemnos(exe, device, cases, folder):
     """Results of every case on a device: a list of arrays, or a message."""
@@ -82,7 +105,7 @@ def run_lemnos(exe, device, cases, folder):
             stored = [file["out%d" % i] for i in range(len(file.files))]
         all_results = []
         for case in cases:
-            taken, stored = stored[:len(case.results)], stored[len(case.results):]
+            taken, stored = stored[: len(case.results)], stored[len(case.results) :]
             all_results.append([from_bits(a, element_type(t)) for a, t in zip(taken, case.results)])
         return all_results
     if len(cases) == 1:
@@ -92,6 +115,7 @@ def run_lemnos(exe, device, cases, folder):
 
 
 # ---- the two oracles
+
 
 def dense(array):
     """An array as the text of a constant's value. Patterns of 8 bits or more are written in hexadecimal."""
@@ -137,8 +161,12 @@ def run_reference(case):
     constants = ["  %%a%d = stablehlo.constant %s" % (i, dense(a)) for i, a in enumerate(case.arguments)]
     lines, values, types = readable(case)
     source = "%sfunc.func @main() -> (%s) {\n%s\n  \"func.return\"(%s) : (%s) -> ()\n}\n" % (
-        helpers(case, "main"), ", ".join(types),
-        "\n".join(constants + [case.body.replace("@helper", "@main_helper")] + lines), ", ".join(values), ", ".join(types))
+        helpers(case, "main"),
+        ", ".join(types),
+        "\n".join(constants + [case.body.replace("@helper", "@main_helper")] + lines),
+        ", ".join(values),
+        ", ".join(types),
+    )
     context = mlir.make_ir_context()
     with context:
         stablehlo.register_interpreter_dialect(context)
@@ -164,23 +192,50 @@ def run_reference(case):
 
 
 def run_xla(case):
-    """jaxlib's CPU client."""
+    """jaxlib's CPU client; on four devices where the case is of four processes."""
     devices = jax.devices("cpu")
     spread = case.spread
-    devices = devices[:spread.replicas * spread.partitions if spread else 1]
+    devices = devices[: spread.replicas * spread.partitions if spread else 1]
     text = spread.text if spread else function(case, "main")
     with mlir.make_ir_context():
         module = ir.Module.parse("module @program {\n%s}" % text)
         options = compiler.get_compile_options(
-            num_replicas=spread.replicas if spread else 1, num_partitions=spread.partitions if spread else 1,
-            **({"device_assignment": np.arange(len(devices)).reshape(spread.replicas, spread.partitions)} if spread else {}))
+            num_replicas=spread.replicas if spread else 1,
+            num_partitions=spread.partitions if spread else 1,
+            **(
+                {"device_assignment": np.arange(len(devices)).reshape(spread.replicas, spread.partitions)}
+                if spread
+                else {}
+            )
+        )
         loaded = compiler.backend_compile_and_load(
-            devices[0].client, module, xla_client.DeviceList(tuple(devices)), options, [])
+            devices[0].client, module, xla_client.DeviceList(tuple(devices)), options, []
+        )
     if not spread:
         placed = [jax.device_put(a, devices[0], may_alias=False) for a in case.arguments]
         results = loaded.execute_sharded(placed).disassemble_into_single_device_arrays()
         return [np.array(bits_of(np.asarray(jax.block_until_ready(r[0])))) for r in results]
-    raise NotImplementedError("several devices")
+    sharding = jax.sharding.NamedSharding(jax.sharding.Mesh(np.array(devices), ("p",)), jax.sharding.PartitionSpec("p"))
+    shards = [jax.device_put(x, d, may_alias=False) for x, d in zip(spread.arguments, devices)]
+    shape = (len(devices) * shards[0].shape[0],) + shards[0].shape[1:]
+    whole = jax.make_array_from_single_device_arrays(shape, sharding, shards)
+    results = loaded.execute_sharded([whole]).disassemble_into_single_device_arrays()
+    return [np.array(bits_of(np.asarray(jax.block_until_ready(r)))) for r in results[0]]
+
+
+def through_twin(run):
+    """Quantized programs by way of the f32 program that defines them, where the oracle does not run them as they are."""
+
+    def quantized(case):
+        if case.twin is None:
+            return run(case)
+        results = [from_bits(r, element_type(t)) for r, t in zip(run(case.twin), case.twin.results)]
+        return [
+            bits_of(scheme.quantize(r).reshape(r.shape)) if scheme else bits_of(r)
+            for r, scheme in zip(results, case.finish)
+        ]
+
+    return quantized
 
 
 def serve(run, cases, first, path):
@@ -248,4 +303,4 @@ def load(path):
             results[index] = result
 
 
-ORACLES = {"reference": run_reference, "xla": run_xla}
+ORACLES = {"reference": run_reference, "xla": through_twin(run_xla), "reference twin": through_twin(run_reference)}
