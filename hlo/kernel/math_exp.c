@@ -242,7 +242,18 @@ val math_cbrt(math *m, val x) {
 
 static val any_lane(math *m, val c) { return kernel_reduce(&m->b, KERNEL_OP_REDUCE_OR, c); }
 
-// Long division: while r >= |y|, subtract |y| * 2^d with the largest exponent that fits. Every step is exact.
+// Biased exponent of a positive value, as if there were no least one: subnormals have zero and less.
+static val wide_exponent(math *m, val x) {
+  int mb = mantissa_bits(m);
+  val least = m_c(m, ldexp(1, 1 - bias(m))), scaled = m_mul(m, x, m_c(m, ldexp(1, mb)));
+  val low = kernel_bin(&m->b, KERNEL_OP_SHR_U, m_bits(m, scaled), m_i(m, mb));
+  return m_sel(m, m_lt(m, x, least), kernel_bin(&m->b, KERNEL_OP_SUB, low, m_i(m, mb)),
+               kernel_bin(&m->b, KERNEL_OP_SHR_U, m_bits(m, x), m_i(m, mb)));
+}
+
+// Long division: while r >= |y|, subtract |y| * 2^d with the largest exponent that fits. Every step is exact, and clears
+// the top bit of the quotient that is left: there are never more steps than the quotient has bits, of which a subnormal
+// divisor may make more than the exponent range.
 val math_rem(math *m, val x, val y) {
   bool widen = !m_is64(m) && m->target && m->target->f64;  // subnormals of f32 are normal in f64
   math w = *m;
@@ -252,19 +263,20 @@ val math_rem(math *m, val x, val y) {
     x = kernel_conv(&w.b, KERNEL_OP_FLOAT_CONVERT, x, KERNEL_F64);
     y = kernel_conv(&w.b, KERNEL_OP_FLOAT_CONVERT, y, KERNEL_F64);
   }
-  int mb = mantissa_bits(&w), max_exponent = w.f == KERNEL_F64 ? 1022 : 126;
+  int mb = mantissa_bits(&w);
   val ay = m_abs(&w, y), ax = m_abs(&w, x);
   val bad = m_or(&w, m_or(&w, m_ne(&w, x, x), m_ne(&w, y, y)),
                  m_or(&w, m_eq(&w, ax, m_c(&w, INFINITY)), m_eq(&w, ay, m_c(&w, 0))));
   val start = m_sel(&w, bad, m_c(&w, 0), ax);
   ay = m_sel(&w, bad, m_c(&w, 1), ay);  // a divisor of zero would never end
-  val ey = kernel_bin(&w.b, KERNEL_OP_SHR_U, m_bits(&w, ay), m_i(&w, mb));
+  val ey = wide_exponent(&w, ay), is_low = m_lt(&w, ay, m_c(&w, ldexp(1, 1 - bias(&w))));
+  val normal = m_sel(&w, is_low, m_mul(&w, ay, m_c(&w, ldexp(1, mb))), ay);  // scaled up, so that powers of two are exact
+  val shift = kernel_bin(&w.b, KERNEL_OP_ADD, ey, m_sel(&w, is_low, m_i(&w, mb), m_i(&w, 0)));
   kernel_while loop = kernel_while_begin(&w.b, 1, &start);
   kernel_while_body(&w.b, &loop, any_lane(&w, m_le(&w, ay, loop.args[0])));
   val r = loop.args[0];
-  val d = kernel_bin(&w.b, KERNEL_OP_SUB, kernel_bin(&w.b, KERNEL_OP_SHR_U, m_bits(&w, r), m_i(&w, mb)), ey);
-  d = kernel_bin(&w.b, KERNEL_OP_MIN_S, kernel_bin(&w.b, KERNEL_OP_MAX_S, d, m_i(&w, 0)), m_i(&w, max_exponent));
-  val t = m_mul(&w, ay, m_exp2i(&w, d));
+  val d = kernel_bin(&w.b, KERNEL_OP_MAX_S, wide_exponent(&w, r), ey);
+  val t = m_ldexp(&w, normal, kernel_bin(&w.b, KERNEL_OP_SUB, d, shift));
   t = m_sel(&w, m_lt(&w, r, t), m_mul(&w, t, m_c(&w, 0.5)), t);
   val next = m_sel(&w, m_le(&w, ay, r), m_sub(&w, r, t), r);
   kernel_while_end(&w.b, &loop, &next);

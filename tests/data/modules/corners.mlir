@@ -209,3 +209,13 @@ func.func @first_k_by_another_order() {
   check.expect_eq_const %j, dense<[2, 3]> : tensor<2xi32>
   func.return
 }
+
+// Quotients of more bits than f64 has exponents: by a subnormal, and of the largest by the least. NumPy's fmod.
+func.func @remainder_of_long_quotients() {
+  %x = stablehlo.constant dense<"0x577AAF0517B2E3BF763B7730D142EE7F2BE6708B68120000B817000000000000"> : tensor<4xf64>
+  %y = stablehlo.constant dense<"0x0300000000000000909540670DAEC101B8170000000000008E00000000000000"> : tensor<4xf64>
+  %a, %b = stablehlo.optimization_barrier %x, %y : tensor<4xf64>, tensor<4xf64>
+  %r = stablehlo.remainder %a, %b : tensor<4xf64>
+  check.expect_eq_const %r, dense<"0x0000000000000080E03F4DD5CD95B10143030000000000006C00000000000000"> : tensor<4xf64>
+  func.return
+}
