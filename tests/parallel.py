@@ -18,7 +18,6 @@ import re
 import sys
 import tempfile
 
-os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=8"
 from xla_dumps import has_cpu, integers, jax, jnp, lax, ml_dtypes, normal, np, run, stored  # noqa: E402 (exits 77)
 
 from jax import export  # noqa: E402

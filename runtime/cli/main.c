@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command-line tool: finds the command and runs it.
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -100,5 +101,6 @@ int main(int argc, char **argv) {
   }
   const cli_command *c = cli_find_command(name);
   if (!c) return unknown_command(name);
-  return c->run(argc - 2, argv + 2, &interrupt);
+  // Not returned: the threads that look at `interrupt` go on until the process ends, so it has to live as long.
+  exit(c->run(argc - 2, argv + 2, &interrupt));
 }
