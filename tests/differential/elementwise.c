@@ -2,6 +2,7 @@
 // Every elementwise operation and element type on every device of the machine, against the interpreter, over special values and
 // random ones: elementwise [--device=ID] [-v]. Bounds: tolerance.def. Closes with `N passed, N failed, N skipped`; an operation that
 // the device leaves to the host is counted as skipped (it is the interpreter's own result).
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,6 +115,16 @@ static bool is_outside(const program *p, const lemnos_array *args, int64_t i) {
   return false;
 }
 
+// What a driver that flushes subnormals makes of them is not laid down: some of its operations do, others do not.
+static bool has_subnormal(const program *p, const lemnos_array *args, int64_t i) {
+  for (int k = 0; k < p->n_in; k++)
+    for (int q = 0; q < (hlo_dtype_is_complex(p->in[k]) ? 2 : 1); q++) {
+      double x = fabs(hlo_element_get_f64(p->in[k], args[k].data, i, q));
+      if (x > 0 && x < FLT_MIN) return true;
+    }
+  return false;
+}
+
 static bool compare(const program *p, const char *device, const lemnos_array *want, const lemnos_array *got,
                     const lemnos_array *args, bool flushes) {
   bound b = bound_of(p->op);
@@ -122,6 +133,7 @@ static bool compare(const program *p, const char *device, const lemnos_array *wa
   double worst = 0;
   int64_t at = -1;
   for (int64_t i = 0; i < N; i++) {
+    if (flushes && has_subnormal(p, args, i)) continue;
     if (!real) {
       if (memcmp((char *)want->data + i * bytes, (char *)got->data + i * bytes, (size_t)bytes) != 0 && at < 0) at = i, worst = INFINITY;
       continue;
@@ -129,15 +141,15 @@ static bool compare(const program *p, const char *device, const lemnos_array *wa
     int parts = hlo_dtype_is_complex(p->out) ? 2 : 1;
     double magnitude = p->op == HLO_OP_DIGAMMA || p->op == HLO_OP_LGAMMA || (p->op == HLO_OP_ATAN2 && parts == 2) ? 1 : 0;  // roots: absolute there
     if (is_outside(p, args, i)) continue;
-    // A divisor that the driver flushes is zero.
-    if (flushes && p->op == HLO_OP_REMAINDER && fabs(hlo_element_get_f64(p->in[1], args[1].data, i, 0)) < 1.2e-38) continue;
     for (int q = 0; q < parts && parts == 2; q++) {
       double m = fabs(hlo_element_get_f64(p->out, want->data, i, q));
       if (m < INFINITY && m > magnitude) magnitude = m;
     }
     for (int q = 0; q < parts; q++) {
       double x = hlo_element_get_f64(p->out, want->data, i, q), y = hlo_element_get_f64(p->out, got->data, i, q);
-      if (flushes && fabs(x) < 1.2e-38 && fabs(y) < 1.2e-38) continue;
+      // Flushed results (nothing is 0 in f8E8M0FNU); of small results of functions the low parts of sums are subnormal.
+      double tiny = !flushes ? 0 : b.listed ? 0x1p24 * FLT_MIN : 1.2e-38;
+      if (fabs(x) < tiny && (fabs(y) < tiny || (p->out == HLO_F8E8M0FNU && isnan(y)))) continue;
       double d = distance(p->out, x, y, magnitude);
       if (d == 0 && x == 0 && signbit(x) != signbit(y) && !b.listed) d = INFINITY;
       if (d > worst) worst = d, at = i;
