@@ -432,38 +432,6 @@ static strv skip_comments(strv s) {
   }
 }
 
-static const hlo_shape *row_major(hlo_module *m, const hlo_shape *s) {
-  if (hlo_shape_is_tuple(s)) {
-    const hlo_shape **elements = ARENA_ARRAY(m->arena, const hlo_shape *, s->n_elements + 1);
-    for (int e = 0; e < s->n_elements; e++) elements[e] = row_major(m, s->elements[e]);
-    return hlo_shape_tuple(m->shapes, s->n_elements, elements);
-  }
-  if (!s->layout) return s;
-  hlo_shape plain = *s;
-  plain.layout = NULL;
-  return hlo_shape_intern(m->shapes, &plain);
-}
-
-// Layouts in HLO text say where XLA would put elements; values do not depend on them, and arguments and results are row-major here.
-// Only a bitcast's meaning depends on them.
-static lemnos_status drop_layouts(hlo_module *m) {
-  for (int c = 0; c < m->n_computations; c++) {
-    HLO_FOR_EACH(i, m->computations[c]) {
-      const hlo_shape *plain = row_major(m, i->shape);
-      if (i->op == HLO_OP_BITCAST && (plain != i->shape || i->operands[0]->scratch))
-        return lemnos_status_make(LEMNOS_UNIMPLEMENTED, STRV_FMT ": a bitcast between layouts that are not row-major", STRV_ARG(i->name));
-      i->scratch = plain != i->shape;
-      if (i->op == HLO_OP_CONSTANT && i->scratch) {
-        hlo_literal *copy = arena_copy(m->arena, hlo_constant_value(i), sizeof *copy);
-        copy->shape = plain;
-        HLO_ATTRS(i, constant)->value = copy;
-      }
-      i->shape = plain;
-    }
-  }
-  return LEMNOS_SUCCESS;
-}
-
 bool import_is_hlo_text(strv text) {
   return strv_starts_with(skip_comments(text), STRV("HloModule"));
 }
@@ -513,7 +481,7 @@ lemnos_status import_program(arena *a, strv file_name, const void *data, size_t 
   if (import_is_hlo_text(text)) {
     hlo_module *parsed;
     LEMNOS_TRY(hlo_parse(a, file_name, text, sink, &parsed));
-    LEMNOS_TRY(drop_layouts(parsed));
+    import_restate_hlo(parsed);
     LEMNOS_TRY(import_marked_hlo(a, file_name, options, sink, &parsed));
     *out = parsed;
     return LEMNOS_SUCCESS;

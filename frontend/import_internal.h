@@ -150,6 +150,7 @@ bool import_emit_rewritten(import_ctx *c, import_scope *s, const mlir_op *op, hl
 
 // --- import_hlo_text.c ------------------------------------------------------------------------------------------------
 
+void import_restate_hlo(hlo_module *m);  // drops layouts, converts operands of two types
 // Replaces *module by what its marks for several devices mean, if it has any.
 lemnos_status import_marked_hlo(arena *a, strv file_name, const import_options *options, diag_sink *sink,
                                 hlo_module **module);

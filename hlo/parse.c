@@ -171,8 +171,9 @@ static void finish_header(hlo_parser *p, const header *h) {
 // --- instructions ---------------------------------------------------------------------------------------------------
 
 typedef struct operand_list {
-  VEC(hlo_instr *) v;
-  bool broken;  // one of them stands for an instruction with an error
+  hlo_text_operands v;
+  bool restated;  // one of them is in p->restated
+  bool broken;    // one of them stands for an instruction with an error
 } operand_list;
 
 static bool same_array(const hlo_shape *a, const hlo_shape *b) {
@@ -199,7 +200,9 @@ static bool parse_operand(hlo_parser *p, operand_list *list) {
     return true;
   }
   hlo_instr *i = value;
-  if (shape && !same_array(shape, i->shape)) {
+  bool restated = strmap_has(&p->restated, name);
+  list->restated |= restated;
+  if (shape && !restated && !same_array(shape, i->shape)) {
     strbuf text = {0};
     hlo_shape_print(&text, i->shape);
     hlo_parse_fail(p, at, "'%%" STRV_FMT "' has the shape %s", STRV_ARG(name), text.data);
@@ -228,6 +231,10 @@ static bool parse_parentheses(hlo_parser *p, hlo_computation *c, hlo_text_instr 
     if (a->number < c->n_params && c->params[a->number])
       return hlo_parse_fail(p, at, "parameter %lld is there already", (long long)a->number);
     i->seen |= 1;
+  } else if (i->op == HLO_OP_CONSTANT && hlo_shape_is_tuple(i->shape)) {
+    i->op = HLO_OP_TUPLE;
+    i->attrs = NULL;
+    if (!hlo_parse_elements(p, c, i->shape, i->loc, &list->v)) return false;
   } else if (i->op == HLO_OP_CONSTANT) {
     hlo_attrs_constant *a = i->attrs;
     const char *at = hlo_parse_place(p);
@@ -288,22 +295,10 @@ static bool check_called(hlo_parser *p, hlo_text_instr *i, const char *at, hlo_c
                         wanted == 1 ? "" : "s", *n == 1 ? "is" : "are", *n);
 }
 
-// XLA's rng takes the shape from its result; ours has it as an operand.
-static void add_rng_shape(hlo_parser *p, hlo_computation *c, const hlo_text_instr *i, operand_list *list) {
-  if (i->op != HLO_OP_RNG || list->v.len != 2 || !hlo_shape_is_array(i->shape) || !hlo_shape_is_static(i->shape))
-    return;
-  int64_t rank = i->shape->rank;
-  hlo_literal *l;
-  lemnos_status status = hlo_literal_create(p->arena, hlo_shape_array(p->module->shapes, HLO_S64, 1, &rank), &l);
-  if (status) {
-    lemnos_status_free(status);
-    return;
-  }
-  for (int k = 0; k < rank; k++) ((int64_t *)l->data)[k] = i->shape->dims[k];
-  hlo_attrs_constant *a = hlo_attrs_create(p->arena, HLO_ATTR_LIST_constant);
-  a->value = l;
-  vec_push(NULL, &list->v,
-           hlo_instr_create(c, NULL, HLO_OP_CONSTANT, l->shape, 0, NULL, 0, NULL, a, i->loc, STRV("shape")));
+static hlo_instr *passed_on(hlo_parser *p, const hlo_text_instr *i, const operand_list *list, const char *at) {
+  if (!list->v.len) return hlo_parse_fail(p, at, "expected the operand that is passed on"), NULL;
+  if (i->restated || same_array(i->shape, list->v.data[0]->shape)) return list->v.data[0];
+  return hlo_parse_fail(p, at, "the operand that is passed on has another shape"), NULL;
 }
 
 // What follows "name =". Returns the instruction; NULL after an error, or silently if an operand is broken.
@@ -314,7 +309,7 @@ static hlo_instr *parse_right_side(hlo_parser *p, hlo_computation *c, strv name,
   const char *op_at = p->at;
   strv op = hlo_parse_word(p);
   if (!op.len) return hlo_parse_fail(p, op_at, "expected an operation"), NULL;
-  if (!hlo_op_from_text(op, &i->op)) {
+  if (!hlo_parse_operation(op, i)) {
     p->n_unimplemented++;
     return hlo_parse_fail(p, op_at, "unknown operation '" STRV_FMT "'%s", STRV_ARG(op),
                           hlo_op_suggestion(p->arena, op, true)),
@@ -322,20 +317,27 @@ static hlo_instr *parse_right_side(hlo_parser *p, hlo_computation *c, strv name,
   }
   i->attrs = hlo_attrs_create(p->arena, (hlo_attr_list)hlo_op_table[i->op].attrs);
   if (!parse_parentheses(p, c, i, list)) return NULL;
+  if (!list->broken) hlo_parse_restate(p, i, &list->v, list->restated);
   while (hlo_parse_accept(p, ',')) {
     hlo_parse_skip_blanks(p);
     const char *key_at = p->at;
     strv key = hlo_parse_word(p);
     if (!key.len) return hlo_parse_fail(p, key_at, "expected an attribute"), NULL;
-    if (!hlo_parse_expect(p, '=', "after an attribute's name") || !hlo_parse_attr(p, i, key, key_at)) return NULL;
+    if (!hlo_parse_expect(p, '=', "after an attribute's name")) return NULL;
+    if (!(i->passes_on ? hlo_parse_skip_value(p) : hlo_parse_attr(p, i, key, key_at))) return NULL;
   }
   hlo_computation **called;
   int n_called;
   if (list->broken) return NULL;
-  add_rng_shape(p, c, i, list);
+  if (i->restated) strmap_put(p->arena, &p->restated, name, p);
+  if (i->passes_on) return passed_on(p, i, list, op_at);
+  hlo_parse_add_rng_shape(p, c, i, &list->v);
   if (!check_arity(p, i, list->v.len, op_at) || !check_attrs(p, i, op_at) ||
       !check_called(p, i, op_at, &called, &n_called))
     return NULL;
+  if (i->least) return hlo_parse_least_k(p, c, i, list->v.data[0], op_at);
+  if (hlo_parse_is_first_k(i, &list->v, n_called, called))
+    return hlo_parse_first_k(p, c, i, list->v.data[0], called[0]);
   return hlo_instr_create(c, NULL, i->op, i->shape, list->v.len, list->v.data, n_called, called, i->attrs, i->loc,
                           name);
 }
@@ -437,7 +439,7 @@ static void parse_computation(hlo_parser *p, int *n_defined) {
   t->defined = true;
   if (!again) t->order = (*n_defined)++;
   if (entry) p->module->entry = c;
-  p->scope = (strmap){0};
+  p->scope = p->restated = (strmap){0};
   for (hlo_parse_skip_blanks(p); p->at < p->end && *p->at != '}'; hlo_parse_skip_blanks(p)) {
     const char *before = p->at;
     bool root = hlo_parse_accept_word(p, "ROOT");
@@ -471,17 +473,18 @@ static bool skip_table(hlo_parser *p) {
 // The module's list in order of definition; every computation that was named must have been defined.
 static void order_computations(hlo_parser *p, int n_defined) {
   hlo_module *m = p->module;
-  hlo_computation **ordered = ARENA_ARRAY(p->arena, hlo_computation *, n_defined + 1);
+  hlo_computation **ordered = ARENA_ARRAY(p->arena, hlo_computation *, n_defined + p->made.len + 1);
+  for (int k = 0; k < p->made.len; k++) ordered[k] = p->made.data[k];
   for (int k = 0; k < p->computations.len; k++) {
     text_computation *t = p->computations.entries[k].value;
     if (t->defined)
-      ordered[t->order] = t->computation;
+      ordered[p->made.len + t->order] = t->computation;
     else
       hlo_parse_fail(p, t->referred_at, "computation '%%" STRV_FMT "' is not defined",
                      STRV_ARG(p->computations.entries[k].key));
   }
   m->computations = ordered;
-  m->n_computations = m->cap_computations = n_defined;
+  m->n_computations = m->cap_computations = p->made.len + n_defined;
 }
 
 // How deep the calls below c go; INT_MAX if they lead back to c or deeper than the limit (which keeps every later
@@ -539,6 +542,7 @@ lemnos_status hlo_parse(arena *a, strv file_name, strv text, diag_sink *sink, hl
       finish_header(&p, &h);
     }
   }
+  vec_deinit(&p.made);
   vec_deinit(&h.aliases);
   vec_deinit(&h.donors);
   lemnos_status status = diag_sink_status(p.sink, mark);

@@ -331,10 +331,6 @@ static bool parse_f64(hlo_parser *p, double *out) {
 static bool parse_enum(hlo_parser *p, hlo_attr_kind kind, int *out) {
   strv word = hlo_parse_word(p);
   if (hlo_text_parse_enum(kind, word, out)) return true;
-  if (strv_eq_cstr(word, "kCustom")) {
-    p->n_unimplemented++;  // its meaning is the XLA backend's
-    return hlo_parse_fail(p, word.data, "fusions of kind kCustom are not supported");
-  }
   return hlo_parse_fail(p, word.data, "unknown value '" STRV_FMT "'", STRV_ARG(word));
 }
 
@@ -459,6 +455,9 @@ static const char *const skipped_keys[] = {
     "implementation",
     "nested_region",
     "inplace",
+    "output_to_operand_aliasing",
+    "async_group_id",
+    "cross_program_prefetch_index",
 };
 
 static bool parse_called(hlo_parser *p, hlo_text_instr *i, int slot) {
@@ -554,6 +553,14 @@ static bool is_mark(strv target) {
          strv_starts_with(target, STRV("xla.sdy."));
 }
 
+// MLIR's "{uplo = 76 : ui8}" (of calls with API_VERSION_TYPED_FFI), rather than JSON's "{"uplo":76}".
+static bool is_dictionary(strv text) {
+  if (text.len < 2 || text.data[0] != '{') return false;
+  strv inside = strv_trim(strv_drop(text, 1));
+  char c = inside.data[0];
+  return c == '}' || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
 // What XLA says differently from us; *handled tells whether the key was one of these.
 static bool parse_foreign(hlo_parser *p, hlo_text_instr *i, strv key, bool *handled) {
   *handled = true;
@@ -572,6 +579,7 @@ static bool parse_foreign(hlo_parser *p, hlo_text_instr *i, strv key, bool *hand
     hlo_attrs_custom_call *a = i->attrs;
     hlo_dict_entry e = {.name = STRV("backend_config"), .is_string = true};
     if (!(hlo_parse_peek(p, '"') ? hlo_parse_string(p, &e.value) : parse_text(p, &e.value))) return false;
+    if (is_dictionary(e.value)) e = (hlo_dict_entry){.name = STRV("mhlo.backend_config"), .value = e.value};
     add_entry(p, a, e);
     return true;
   }
@@ -591,11 +599,14 @@ static bool parse_foreign(hlo_parser *p, hlo_text_instr *i, strv key, bool *hand
   }
   if (i->op == HLO_OP_TOP_K && strv_eq_cstr(key, "largest")) {
     bool largest;
-    const char *at = hlo_parse_place(p);
     if (!parse_flag(p, &largest)) return false;
-    if (largest) return true;
-    p->n_unimplemented++;
-    return hlo_parse_fail(p, at, "topk with largest=false is not supported");
+    i->least = !largest;
+    return true;
+  }
+  if (i->op == HLO_OP_FUSION && strv_eq_cstr(key, "kind") && hlo_parse_accept_word(p, "kCustom")) {
+    i->op = HLO_OP_CALL;  // how it is computed is the XLA backend's, what is computed stands in the computation
+    i->attrs = NULL;
+    return true;
   }
   *handled = false;
   return true;

@@ -219,7 +219,7 @@ bool hlo_parse_literal(hlo_parser *p, const hlo_shape *shape, const hlo_literal 
   const char *at = hlo_parse_place(p);
   if (!hlo_shape_is_array(shape)) {
     p->n_unimplemented++;
-    return hlo_parse_fail(p, at, "constants of tuple and token shape are not supported");
+    return hlo_parse_fail(p, at, "constants of token shape are not supported");
   }
   if (!hlo_shape_is_static(shape)) return hlo_parse_fail(p, at, "a constant's shape must be static");
   if (hlo_parse_accept_word(p, "splat")) {

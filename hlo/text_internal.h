@@ -48,9 +48,13 @@ typedef struct hlo_parser {
   diag_sink *sink;
   int n_unimplemented;  // errors that say that we lack something, rather than that the text is wrong
   hlo_module *module;
-  strmap computations;  // text name -> hlo_text_computation
-  strmap scope;         // text name -> hlo_instr of this computation, or the parser itself for a broken one
+  strmap computations;          // text name -> hlo_text_computation
+  VEC(hlo_computation *) made;  // that the text does not have (heap)
+  strmap restated;              // text names of this computation whose shape is not the text's (parse_expand.c)
+  strmap scope;                 // text name -> hlo_instr of this computation, or the parser itself for a broken one
 } hlo_parser;
+
+typedef VEC(hlo_instr *) hlo_text_operands;  // heap
 
 // What the attributes of one instruction are collected in.
 typedef struct hlo_text_instr {
@@ -60,6 +64,9 @@ typedef struct hlo_text_instr {
   uint64_t seen;                       // bit per descriptor
   hlo_computation *called[2];          // by the keys that name one
   bool split_by_group;                 // all-to-all: split_count is the size of a group
+  bool passes_on;                      // the name stands for the first operand
+  bool restated;                       // shape is not the text's
+  bool least;                          // topk with largest=false
   VEC(hlo_computation *) called_list;  // branch_computations, called_computations (heap)
   const loc *loc;
 } hlo_text_instr;
@@ -87,5 +94,23 @@ hlo_computation *hlo_parse_computation_ref(hlo_parser *p);  // NULL after an err
 // {key="value",key={anything},..} as an MLIR dictionary of strings.
 bool hlo_parse_frontend_attributes(hlo_parser *p, strv *out);
 bool hlo_parse_attr(hlo_parser *p, hlo_text_instr *i, strv key, const char *key_at);
+
+// --- parse_expand.c -------------------------------------------------------------------------------------------------
+
+// Sets i->op, and for XLA's own ways to say it i->shape, passes_on and restated; false: there is no such operation.
+bool hlo_parse_operation(strv word, hlo_text_instr *i);
+// The same where it takes the operands to tell; of_restated: one of them is in p->restated.
+void hlo_parse_restate(hlo_parser *p, hlo_text_instr *i, const hlo_text_operands *list, bool of_restated);
+// The elements of a constant of tuple shape, each a new constant (or a tuple of them).
+bool hlo_parse_elements(hlo_parser *p, hlo_computation *c, const hlo_shape *tuple, const loc *l,
+                        hlo_text_operands *out);
+void hlo_parse_add_rng_shape(hlo_parser *p, hlo_computation *c, const hlo_text_instr *i, hlo_text_operands *list);
+// The first k of x's last dimension, the least first, as a tuple; NULL after an error.
+hlo_instr *hlo_parse_least_k(hlo_parser *p, hlo_computation *c, const hlo_text_instr *i, hlo_instr *x, const char *at);
+// @TopK with a comparator, which decides what comes first.
+bool hlo_parse_is_first_k(const hlo_text_instr *i, const hlo_text_operands *list, int n_called,
+                          hlo_computation *const *called);
+hlo_instr *hlo_parse_first_k(hlo_parser *p, hlo_computation *c, const hlo_text_instr *i, hlo_instr *x,
+                             hlo_computation *order);
 
 #endif

@@ -8,7 +8,7 @@
 static int config(const hlo_instr *i, const char *key, int fallback) {
   const hlo_dict *d = &HLO_ATTRS(i, custom_call)->attributes;
   for (int k = 0; k < d->n; k++) {
-    if (!strv_eq(d->entries[k].name, STRV("mhlo.backend_config"))) continue;
+    if (!strv_ends_with(d->entries[k].name, STRV("backend_config"))) continue;  // mhlo.backend_config, or HLO text's
     strv v = d->entries[k].value;
     size_t n = strlen(key);
     for (size_t at = 0; at + n < v.len; at++) {

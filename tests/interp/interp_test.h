@@ -14,13 +14,18 @@ typedef struct test_program {
   interp_program *program;
 } test_program;
 
+// t->module is there.
+static inline void test_compile_module(test_program *t, diag_sink *sink) {
+  ASSERT_OK(hlo_verify(t->module, sink));
+  ASSERT_OK(interp_compile(t->module, &t->program));
+}
+
 static inline test_program test_compile(const char *text) {
   test_program t = {.arena = arena_create()};
   diag_sink sink;
   diag_sink_init(&sink, t.arena);
   ASSERT_OK(hlo_parse(t.arena, STRV("t.hlo"), strv_from_cstr(text), &sink, &t.module));
-  ASSERT_OK(hlo_verify(t.module, &sink));
-  ASSERT_OK(interp_compile(t.module, &t.program));
+  test_compile_module(&t, &sink);
   diag_sink_deinit(&sink);
   return t;
 }
@@ -51,8 +56,7 @@ typedef struct test_case {
   const double *want;
 } test_case;
 
-static inline void test_run_case(const test_case *c) {
-  test_program t = test_compile(c->text);
+static inline void test_run_compiled(const test_case *c, test_program t) {
   int n = interp_program_n_results(t.program), at = 0;
   interp_array results[16] = {0};
   lemnos_status s = interp_run(t.program, NULL, 0, NULL, n, results);
@@ -74,6 +78,10 @@ static inline void test_run_case(const test_case *c) {
   }
   ck_assert_msg(c->want[at] == WANT_END, "%s: fewer elements than expected", c->name);
   test_free(&t);
+}
+
+static inline void test_run_case(const test_case *c) {
+  test_run_compiled(c, test_compile(c->text));
 }
 
 #define W(...) ((const double[]){__VA_ARGS__, WANT_END})
