@@ -331,6 +331,7 @@ static hlo_instr *parse_right_side(hlo_parser *p, hlo_computation *c, strv name,
   if (list->broken) return NULL;
   if (i->restated) strmap_put(p->arena, &p->restated, name, p);
   if (i->passes_on) return passed_on(p, i, list, op_at);
+  if (i->restated) hlo_parse_set_channel_type(i);
   hlo_parse_add_rng_shape(p, c, i, &list->v);
   if (!check_arity(p, i, list->v.len, op_at) || !check_attrs(p, i, op_at) ||
       !check_called(p, i, op_at, &called, &n_called))

@@ -62,6 +62,13 @@ void hlo_parse_restate(hlo_parser *p, hlo_text_instr *i, const hlo_text_operands
   }
 }
 
+// XLA says only whether the other side is the host.
+void hlo_parse_set_channel_type(hlo_text_instr *i) {
+  if (i->op != HLO_OP_SEND && i->op != HLO_OP_RECV) return;
+  hlo_attrs_send_recv *a = i->attrs;
+  a->channel_type = !a->is_host_transfer ? 1 : i->op == HLO_OP_SEND ? 2 : 3;
+}
+
 bool hlo_parse_operation(strv word, hlo_text_instr *i) {
   strv base;
   if (hlo_op_from_text(word, &i->op)) return true;

@@ -101,6 +101,7 @@ bool hlo_parse_attr(hlo_parser *p, hlo_text_instr *i, strv key, const char *key_
 bool hlo_parse_operation(strv word, hlo_text_instr *i);
 // The same where it takes the operands to tell; of_restated: one of them is in p->restated.
 void hlo_parse_restate(hlo_parser *p, hlo_text_instr *i, const hlo_text_operands *list, bool of_restated);
+void hlo_parse_set_channel_type(hlo_text_instr *i);  // once its attributes are read; of a restated one
 // The elements of a constant of tuple shape, each a new constant (or a tuple of them).
 bool hlo_parse_elements(hlo_parser *p, hlo_computation *c, const hlo_shape *tuple, const loc *l,
                         hlo_text_operands *out);

@@ -75,6 +75,35 @@ START_TEST(asynchronous) {
 }
 END_TEST
 
+// (value, context, token) of XLA is a token, or a value and a token; the channel's type follows from is_host_transfer.
+START_TEST(sends) {
+  static const char text[] =
+      M(PAIR
+        " t = token[] after-all()\n"
+        " s = (f32[2], u32[], token[]) send(x, t), channel_id=1, is_host_transfer=true\n"
+        " d = token[] send-done((f32[2], u32[], token[]) s), channel_id=1, is_host_transfer=true\n"
+        " r = (f32[2], u32[], token[]) recv(d), channel_id=2, is_host_transfer=true\n"
+        " e = (f32[2], token[]) recv-done((f32[2], u32[], token[]) r), channel_id=2, is_host_transfer=true\n"
+        " ROOT v = f32[2] get-tuple-element((f32[2], token[]) e), index=0");
+  arena *a = arena_create();
+  diag_sink sink;
+  diag_sink_init(&sink, a);
+  hlo_module *m = NULL;
+  ASSERT_OK(import_program(a, STRV("t.hlo"), text, strlen(text), NULL, &sink, &m));
+  ASSERT_OK(hlo_verify(m, &sink));
+  int n = 0;
+  HLO_FOR_EACH(i, m->entry) {
+    if (i->op != HLO_OP_SEND && i->op != HLO_OP_RECV) continue;
+    ck_assert_int_eq(HLO_ATTRS(i, send_recv)->channel_type, i->op == HLO_OP_SEND ? 2 : 3);
+    ck_assert_int_eq(HLO_ATTRS(i, send_recv)->channel_id, i->op == HLO_OP_SEND ? 1 : 2);
+    n++;
+  }
+  ck_assert_int_eq(n, 2);
+  diag_sink_deinit(&sink);
+  arena_destroy(a);
+}
+END_TEST
+
 START_TEST(other_forms) {
   const test_case cases[] = {
       {"custom fusion",
@@ -164,4 +193,4 @@ START_TEST(refusals) {
 }
 END_TEST
 
-HARNESS_MAIN("interp_xla_text", bitcasts, asynchronous, other_forms, lapack_configurations, refusals)
+HARNESS_MAIN("interp_xla_text", bitcasts, asynchronous, sends, other_forms, lapack_configurations, refusals)
