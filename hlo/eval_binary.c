@@ -5,6 +5,7 @@
 // on decoded blocks. Operands and result may be the same memory, so the loops carry no restrict; LEMNOS_IVDEP says that
 // no iteration touches another's element.
 #include "hlo/eval_fast.h"
+#include "hlo/eval_fast64.h"
 
 // --- integers
 #define INT_BINARY_LOOP(ENUM, T_, W_, WS_, BITS_, SIGNED_, OP, expr)                                       \
@@ -97,7 +98,9 @@ static void fast_f32(int64_t n, const float *a, const float *b, float *out, hlo_
       for (int64_t k = 0; k < m; k++) o[i + k] = (float)z[k];                                          \
     }                                                                                                  \
   }                                                                                                    \
-  LIBRARY_BINARY_LOOP(OP##_F64, double, double, fn(a, b))                                              \
+  static void OP##_F64(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {     \
+    hlo_fast64_binary(n, in[0], in[1], out, hlo_fast64_##fast, fn##l);                                 \
+  }                                                                                                    \
   static void OP##_wide(int64_t n, double *x, const double *z) {                                       \
     double y[EVAL_BLOCK];                                                                              \
     hlo_fast_##fast(n, x, z, y);                                                                       \
@@ -109,7 +112,9 @@ static void fast_f32(int64_t n, const float *a, const float *b, float *out, hlo_
   static void OP##_F32(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {     \
     fast_f32(n, in[0], in[1], out, hlo_fast_##fast, fn);                                               \
   }                                                                                                    \
-  LIBRARY_BINARY_LOOP(OP##_F64, double, double, fn##l((long double)a, (long double)b))                 \
+  static void OP##_F64(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {     \
+    hlo_fast64_binary(n, in[0], in[1], out, hlo_fast64_##fast, fn##l);                                 \
+  }                                                                                                    \
   static void OP##_wide(int64_t n, double *x, const double *z) {                                       \
     double y[EVAL_BLOCK];                                                                              \
     hlo_fast_##fast(n, x, z, y);                                                                       \

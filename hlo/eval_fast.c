@@ -166,6 +166,14 @@ static inline double cube_root(double a) {
   double m = fabs(a), y = exp_any(log_any(m) * (1.0 / 3));
   return a < 0 ? -y : y;
 }
+// Newton's method (a call of sqrt would keep compilers from vectors where it sets errno).
+static inline double reciprocal_root(double a) {
+  double y = of_bits(UINT64_C(0x5fe6eb50c7b537a9) - (bits_of(a) >> 1)), half = 0.5 * a;
+  y = y * (1.5 - half * y * y);
+  y = y * (1.5 - half * y * y);
+  y = y * (1.5 - half * y * y);
+  return y * (1.5 - half * y * y);
+}
 
 // Domains: what f32 holds, or what the reductions above bear.
 UNARY(exp, fabs(a) < 690 ? exp_any(a) : NAN)
@@ -177,6 +185,7 @@ UNARY(tanh, fabs(a) <= 0x1p1000 ? tanh_any(a) : NAN)
 UNARY(sin, fabs(a) < 1e5 ? sine(a) : NAN)
 UNARY(cos, fabs(a) < 1e5 ? cosine(a) : NAN)
 UNARY(tan, fabs(a) < 1e5 ? tangent(a) : NAN)
+UNARY(rsqrt, a > 0x1p-1000 && a < 0x1p1000 ? reciprocal_root(a) : NAN)
 UNARY(cbrt, fabs(a) > 0x1p-1000 && fabs(a) < 0x1p1000 ? cube_root(a) : NAN)
 
 LEMNOS_CLONES static void loop_pow(int64_t n, const double *restrict x, const double *restrict y,

@@ -5,6 +5,7 @@
 // on decoded blocks. Operands and result may be the same memory, so the loops carry no restrict; LEMNOS_IVDEP says that
 // no iteration touches another's element.
 #include "hlo/eval_fast.h"
+#include "hlo/eval_fast64.h"
 
 // --- integers
 #define INT_UNARY_LOOP(ENUM, T_, W_, WS_, BITS_, SIGNED_, OP, expr)                                        \
@@ -85,7 +86,9 @@ static void fast_f32(int64_t n, const float *in, float *out, hlo_fast_unary_fn f
   static void OP##_F32(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {     \
     fast_f32(n, in[0], out, hlo_fast_##fast, fn);                                                      \
   }                                                                                                    \
-  LIBRARY_UNARY_LOOP(OP##_F64, double, double, fn##l((long double)a))                                  \
+  static void OP##_F64(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {     \
+    hlo_fast64_unary(n, in[0], out, hlo_fast64_##fast, fn##l);                                         \
+  }                                                                                                    \
   static void OP##_wide(int64_t n, double *x) {                                                        \
     double y[EVAL_BLOCK];                                                                              \
     hlo_fast_##fast(n, x, y);                                                                          \

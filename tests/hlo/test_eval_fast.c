@@ -2,6 +2,11 @@
 // The vector versions of transcendental functions (hlo/eval_fast.c) against the C library, bit for bit: each function on
 // f32 patterns in steps of LEMNOS_EVAL_STEP (default 4,099; 1 is all of them), on all bf16 and f16 patterns, and on random
 // pairs. Where the library is expected to have been asked does not show: only results count.
+//
+// f64 (hlo/eval_fast64.c): hard cases from mpmath, and random arguments of all exponents against the library in long double,
+// LEMNOS_EVAL_F64 of them (default 65,536) per function. A difference is allowed only where the long double's bits below
+// f64's are within 6 of the middle, so that its own error may decide the rounding.
+#include <float.h>
 #include <math.h>
 
 #include "hlo/eval.h"
@@ -10,13 +15,16 @@
 static double logistic(double x) {
   return 1 / (1 + exp(-x));
 }
+static double rsqrt(double x) {
+  return 1 / sqrt(x);
+}
 
 static const struct {
   hlo_op op;
   double (*library)(double);
 } unary[] = {{HLO_OP_CBRT, cbrt},       {HLO_OP_COSINE, cos},     {HLO_OP_EXPONENTIAL, exp}, {HLO_OP_EXPONENTIAL_MINUS_ONE, expm1},
              {HLO_OP_LOG, log},         {HLO_OP_SINE, sin},       {HLO_OP_TAN, tan},         {HLO_OP_LOG_PLUS_ONE, log1p},
-             {HLO_OP_LOGISTIC, logistic}, {HLO_OP_TANH, tanh}};
+             {HLO_OP_LOGISTIC, logistic}, {HLO_OP_TANH, tanh},    {HLO_OP_RSQRT, rsqrt}};
 static const struct {
   hlo_op op;
   double (*library)(double, double);
@@ -144,4 +152,99 @@ START_TEST(f32_pairs) {
 }
 END_TEST
 
-HARNESS_MAIN("hlo_eval_fast", f32_patterns, f32_edges, small_types, f32_pairs)
+static long double logisticl(long double x) {
+  return 1 / (1 + expl(-x));
+}
+static long double rsqrtl(long double x) {
+  return 1 / sqrtl(x);
+}
+
+static const struct {
+  hlo_op op;
+  long double (*library)(long double);
+} unary64[] = {{HLO_OP_CBRT, cbrtl}, {HLO_OP_COSINE, cosl}, {HLO_OP_EXPONENTIAL, expl}, {HLO_OP_EXPONENTIAL_MINUS_ONE, expm1l},
+               {HLO_OP_LOG, logl},   {HLO_OP_SINE, sinl},   {HLO_OP_TAN, tanl},         {HLO_OP_LOG_PLUS_ONE, log1pl},
+               {HLO_OP_LOGISTIC, logisticl}, {HLO_OP_TANH, tanhl}, {HLO_OP_RSQRT, rsqrtl}};
+static const struct {
+  hlo_op op;
+  long double (*library)(long double, long double);
+} binary64[] = {{HLO_OP_ATAN2, atan2l}, {HLO_OP_POWER, powl}, {HLO_OP_REMAINDER, fmodl}};
+
+typedef struct hard_case {
+  hlo_op op;
+  double x, y, want;
+} hard_case;
+
+START_TEST(f64_hard) {
+  static const hard_case cases[] = {
+#define U(op, x, want) {HLO_OP_##op, x, 0, want},
+#define B(op, x, y, want) {HLO_OP_##op, x, y, want},
+#include "tests/hlo/eval_fast64_cases.def"
+  };
+  int n = sizeof cases / sizeof *cases;
+  ck_assert_int_eq(n, 13 * 16);
+  for (int k = 0; k < n; k++) {
+    const hard_case *c = &cases[k];
+    hlo_eval_param param;
+    hlo_eval_fn fn = find(c->op, c->op == HLO_OP_ATAN2 || c->op == HLO_OP_POWER ? 2 : 1, HLO_F64, HLO_F64, &param);
+    double x[11], y[11], got[11];  // vectors and what is left of them
+    for (int i = 0; i < 11; i++) x[i] = c->x, y[i] = c->y;
+    const void *in[2] = {x, y};
+    fn(&param, 11, in, got);
+    for (int i = 0; i < 11; i++)
+      if (memcmp(&got[i], &c->want, 8))
+        ck_abort_msg("%s(%a, %a)[%d] = %a, not %a", hlo_op_table[c->op].text_name, c->x, c->y, i, got[i], c->want);
+  }
+}
+END_TEST
+
+static void same64(hlo_op op, double x, double y, double got, long double want) {
+  double rounded = (double)want;
+  if (!memcmp(&got, &rounded, 8) || (isnan(got) && isnan(rounded))) return;
+  if (isfinite(got) && isfinite(rounded) && op != HLO_OP_REMAINDER) {
+    long double middle = ((long double)got + (long double)rounded) / 2, unit = ldexpl(1, ilogbl(want) - 63);
+    if ((nextafter(got, rounded) == rounded) && fabsl(want - middle) <= 6 * unit) return;
+  }
+  ck_abort_msg("%s(%a, %a) = %a, not %a", hlo_op_table[op].text_name, x, y, got, rounded);
+}
+
+static double argument(uint64_t *s, const double *special, int specials) {
+  uint64_t r = next(s), how = next(s) >> 40;
+  double x;
+  memcpy(&x, &r, 8);                                                      // any exponent, NaN and infinities among them
+  if (how % 4 == 1) x = ldexp((double)(int64_t)r, (int)(how / 4 % 24) - 76);  // up to 2^10
+  if (how % 4 == 2) x = (double)(int64_t)(r >> 52) / 16 - 128;               // exact results among them
+  if (how % 4 == 3) x = 1 + ldexp((double)(int64_t)r, -66 - (int)(how / 4 % 48));
+  return how / 4 % 64 == 5 ? special[r % (uint64_t)specials] : x;
+}
+
+START_TEST(f64_library) {
+  const char *count_text = getenv("LEMNOS_EVAL_F64");
+  uint64_t s = 88172645463325252, count = count_text ? strtoull(count_text, NULL, 10) : 65536;
+  const double special[] = {0.0, -0.0, 1, -1, 0.5, 2, -2, 3, INFINITY, -INFINITY, NAN, 0x1p-1074, -0x1p-1074, 0x1p-1022, DBL_MAX, -DBL_MAX,
+                            0x1p20, -0x1p20, 600, -600, 690, 709.78, 710, -708.4, -745.13, 25, 0x1p-400, 0x1p400, 0x1.921fb54442d18p+0,
+                            0x1.921fb54442d18p+1, 0x1.6ac5b262ca1ffp+849};
+  enum { SPECIALS = sizeof special / sizeof *special };
+  int n_unary = sizeof unary64 / sizeof *unary64, n_binary = sizeof binary64 / sizeof *binary64;
+  for (int f = 0; f < n_unary + n_binary; f++) {
+    hlo_op op = f < n_unary ? unary64[f].op : binary64[f - n_unary].op;
+    hlo_eval_param param;
+    hlo_eval_fn fn = find(op, f < n_unary ? 1 : 2, HLO_F64, HLO_F64, &param);
+    for (uint64_t done = 0; done < count; done += BLOCK) {
+      double x[BLOCK], z[BLOCK], got[BLOCK];
+      for (int k = 0; k < BLOCK; k++) {
+        x[k] = argument(&s, special, SPECIALS), z[k] = argument(&s, special, SPECIALS);
+        if (op == HLO_OP_REMAINDER && k % 4 == 0) z[k] = x[k] / (double)(1 + k);  // nearly a whole quotient
+        if (op == HLO_OP_POWER && k % 2 == 0) x[k] = fabs(x[k]);
+      }
+      const void *in[2] = {x, z};
+      fn(&param, BLOCK, in, got);
+      for (int k = 0; k < BLOCK; k++)
+        same64(op, x[k], f < n_unary ? 0 : z[k], got[k],
+               f < n_unary ? unary64[f].library(x[k]) : binary64[f - n_unary].library(x[k], z[k]));
+    }
+  }
+}
+END_TEST
+
+HARNESS_MAIN("hlo_eval_fast", f32_patterns, f32_edges, small_types, f32_pairs, f64_hard, f64_library)
