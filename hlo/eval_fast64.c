@@ -5,16 +5,17 @@
 // the series are double-doubles, and a tail is plain double where it is so small that its rounding (2^-52 of it) does not
 // matter. With the error bound EPS of each function, hi + (lo - EPS hi) and hi + (lo + EPS hi) round to the same number
 // almost always, which then is the correctly rounded result (Ziv 1991). Otherwise, and outside the domain, the answer is
-// NaN and the caller asks the C library in long double (error about 2^-64: it is wrong in about one of 1000 of these).
+// NaN and the caller asks the C library in long double (error about 2^-64, so it may miss in these: one of some 10,000).
 //
 // Bounds, relative: the sum of truncation, of the tail's rounding, and of double-double steps (2^-100 each).
-//   exp     2^-66  tail r^6/720 + ... <= 2^-18.6 rounded by 2^-51; its use in pow adds the error of the exponent
-//   log     2^-75  tail z^5/11 + ... <= 2^-28.9, truncated at z^18 / 37 < 2^-96
-//   sin     2^-68  tail z^4/9! or z^4/8! <= 2^-18; pi/2 in three parts of 53 bits for |x| < 2^20: x - k P1 is exact by
+//   exp     2^-69  tail r^5/720 + ... <= 2^-17.1 of exp(r) - 1, rounded by 2^-52; truncated at r^18/19! < 2^-83
+//   log     2^-80  tail z^5/11 + ... <= 2^-28.7 of the result; truncated at z^18/37 < 2^-96
+//   sin     2^-69  tail z^4/9! or z^4/8! <= 2^-18; pi/2 in three parts of 53 bits for |x| < 2^20: x - k P1 is exact by
 //                  FMA (a multiple of 2^-53 below 1), the rest is within 2^-138, and |r| >= 2^-62 there
 //   atan2   2^-69  tail z^6/13 <= 2^-18.9, truncated at z^28/57 < 2^-76
 //   cbrt, rsqrt    2^-88: one Newton step from 2^-46
-// EPS is 2^-64 for all but pow (2^-63): the margin covers the unions of these (tanh, logistic, expm1, tan).
+// Combined ones (tanh, logistic, expm1, tan) stay below 2^-69, too; pow below 2^-69 (log's error times 690, and exp's).
+// EPS is 2^-67, of pow 2^-66: above every bound by a factor of four or more.
 //
 // The loops have no branches, calls or tables, so that compilers turn them into vectors.
 #include "hlo/eval_fast64.h"
@@ -28,8 +29,8 @@
 #define PI_2_B 6.12323399573676603587e-17
 #define PI_2_C (-1.49738490485916983e-33)
 #define ROUNDER 6755399441055744.0  // 1.5 * 2^52: adding it rounds to an integer, which stands in the low bits
-#define EPS 0x1p-64
-#define EPS_POW 0x1p-63
+#define EPS 0x1p-67
+#define EPS_POW 0x1p-66
 
 // Functions of the loops below are made once per instruction set, so they have to be inlined into each.
 #define INLINE static inline __attribute__((always_inline))
@@ -113,7 +114,7 @@ INLINE exp_parts exp_split(dd x) {  // |x| < 691
   double k = x.h * LOG2E + ROUNDER, kk = k - ROUNDER;
   double a = fma_(-kk, LN2_HI, x.h), p = kk * LN2_LO;
   dd r = sum(a, -p);
-  r.l += x.l - fma_(kk, LN2_LO, -p);
+  r = quick_sum(r.h, r.l + (x.l - fma_(kk, LN2_LO, -p)));  // the tail sees r.h only, and x.l may be 2^-43
   double t = r.h, q = 1.0 / 355687428096000 + t * (1.0 / 6402373705728000);
   q = fma_(t, q, 1.0 / 20922789888000);
   q = fma_(t, q, 1.0 / 1307674368000);
@@ -330,7 +331,8 @@ INLINE double fmod_any(double x, double y) {
 #endif
 #if defined(__x86_64__) && defined(__GNUC__)
 #define VERSIONS(NAME, PARAMS, ARGS, out, expr)                                                       \
-  __attribute__((target("avx512f,avx512dq,avx512vl,fma" WIDEST), noinline)) static void NAME##_avx512 PARAMS \
+  __attribute__((target("avx512f,avx512dq,avx512vl,fma" WIDEST), noinline))                           \
+  static void NAME##_avx512 PARAMS                                                                    \
       LOOP(out, expr) __attribute__((target("avx2,fma"), noinline)) static void NAME##_avx2 PARAMS    \
       LOOP(out, expr) __attribute__((noinline)) static void NAME##_base PARAMS LOOP(out, BASE(expr))  \
   void hlo_fast64_##NAME PARAMS {                                                                     \
