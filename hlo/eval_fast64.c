@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transcendental functions for f64 in vectors, correctly rounded wherever they answer.
 //
-// A value is computed as an unevaluated sum of two doubles (double-double: Dekker 1971; products by FMA). Leading terms of
-// the series are double-doubles, and a tail is plain double where it is so small that its rounding (2^-52 of it) does not
-// matter. With the error bound EPS of each function, hi + (lo - EPS hi) and hi + (lo + EPS hi) round to the same number
-// almost always, which then is the correctly rounded result (Ziv 1991). Otherwise, and outside the domain, the answer is
-// NaN and the caller asks the C library in long double (error about 2^-64, so it may miss in these: one of some 10,000).
+// A value is computed as an unevaluated sum of two doubles (double-double: Dekker 1971; products by FMA). Leading terms
+// of the series are double-doubles, and a tail is plain double where it is so small that its rounding (2^-52 of it)
+// does not matter. With the error bound EPS of each function, hi + (lo - EPS hi) and hi + (lo + EPS hi) round to the
+// same number almost always, which then is the correctly rounded result (Ziv 1991). Otherwise, and outside the domain,
+// the answer is NaN and the caller asks the C library in long double (error about 2^-64, so it may miss in these: one
+// of some 10,000).
 //
 // Bounds, relative: the sum of truncation, of the tail's rounding, and of double-double steps (2^-100 each).
 //   exp     2^-69  tail r^5/720 + ... <= 2^-17.1 of exp(r) - 1, rounded by 2^-52; truncated at r^18/19! < 2^-83
@@ -50,8 +51,8 @@ INLINE double fma_(double a, double b, double c) {
 }
 
 // --- double-double
-// Low parts may exceed half a unit of the high part, by a few bits: what is lost in products of two is below 2^-100. Only
-// the rounding test needs them small.
+// Low parts may exceed half a unit of the high part, by a few bits: what is lost in products of two is below 2^-100.
+// Only the rounding test needs them small.
 typedef struct dd {
   double h, l;
 } dd;
@@ -263,7 +264,8 @@ INLINE dd cbrt_from(double a, double y) {
 // atan of low / high in [0, 1]: above tan(pi/8) it is pi/4 + atan((low - high) / (low + high)).
 INLINE dd atan_unit(double low, double high) {
   bool far = low > 0.4142135623730950488 * high;
-  dd u = divide(pick(far, sum(high, -low), (dd){low, 0}), pick(far, quick_sum(high, low), (dd){high, 0})), z = mul(u, u);
+  dd u = divide(pick(far, sum(high, -low), (dd){low, 0}), pick(far, quick_sum(high, low), (dd){high, 0})),
+     z = mul(u, u);
   double w = z.h, q = 1.0 / 53 - w * (1.0 / 55);
   q = fma_(w, -q, 1.0 / 51);
   q = fma_(w, -q, 1.0 / 49);
@@ -318,12 +320,7 @@ INLINE double fmod_any(double x, double y) {
 }
 
 // --- loops
-// Versions by instruction set; without FMA all is NaN, so that the library answers.
-#if defined(FP_FAST_FMA) || defined(__FP_FAST_FMA)
-#define BASE(expr) (expr)
-#else
-#define BASE(expr) NAN
-#endif
+// Versions by instruction set, with equal results: where there is no FMA the C library's does the same, slowly.
 #if defined(__GNUC__) && !defined(__clang__)
 #define WIDEST ",prefer-vector-width=512"
 #else
@@ -332,9 +329,9 @@ INLINE double fmod_any(double x, double y) {
 #if defined(__x86_64__) && defined(__GNUC__)
 #define VERSIONS(NAME, PARAMS, ARGS, out, expr)                                                       \
   __attribute__((target("avx512f,avx512dq,avx512vl,fma" WIDEST), noinline))                           \
-  static void NAME##_avx512 PARAMS                                                                    \
-      LOOP(out, expr) __attribute__((target("avx2,fma"), noinline)) static void NAME##_avx2 PARAMS    \
-      LOOP(out, expr) __attribute__((noinline)) static void NAME##_base PARAMS LOOP(out, BASE(expr))  \
+  static void NAME##_avx512 PARAMS LOOP(out, expr)                                                    \
+  __attribute__((target("avx2,fma"), noinline)) static void NAME##_avx2 PARAMS LOOP(out, expr)        \
+  __attribute__((noinline)) static void NAME##_base PARAMS LOOP(out, expr)                            \
   void hlo_fast64_##NAME PARAMS {                                                                     \
     if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))                     \
       NAME##_avx512 ARGS;                                                                             \
@@ -344,7 +341,7 @@ INLINE double fmod_any(double x, double y) {
       NAME##_base ARGS;                                                                               \
   }
 #else
-#define VERSIONS(NAME, PARAMS, ARGS, out, expr) void hlo_fast64_##NAME PARAMS LOOP(out, BASE(expr))
+#define VERSIONS(NAME, PARAMS, ARGS, out, expr) void hlo_fast64_##NAME PARAMS LOOP(out, expr)
 #endif
 #define LOOP(out, expr)                               \
   {                                                   \

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The vector versions of transcendental functions (hlo/eval_fast.c) against the C library, bit for bit: each function on
-// f32 patterns in steps of LEMNOS_EVAL_STEP (default 4,099; 1 is all of them), on all bf16 and f16 patterns, and on random
-// pairs. Where the library is expected to have been asked does not show: only results count.
+// The vector versions of transcendental functions (hlo/eval_fast.c) against the C library, bit for bit: each function
+// on f32 patterns in steps of LEMNOS_EVAL_STEP (default 4,099; 1 is all of them), on all bf16 and f16 patterns, and on
+// random pairs. Where the library is expected to have been asked does not show: only results count.
 //
-// f64 (hlo/eval_fast64.c): hard cases from mpmath, and random arguments of all exponents against the library in long double,
-// LEMNOS_EVAL_F64 of them (default 65,536) per function. A difference is allowed only where the long double's bits below
-// f64's are within 6 of the middle, so that its own error may decide the rounding.
+// f64 (hlo/eval_fast64.c): hard cases from mpmath, and random arguments of all exponents against the library in long
+// double, LEMNOS_EVAL_F64 of them (default 65,536) per function. A difference is allowed only where the long double's
+// bits below f64's are within 6 of the middle, so that its own error may decide the rounding.
 #include <float.h>
 #include <math.h>
 
@@ -22,9 +22,10 @@ static double rsqrt(double x) {
 static const struct {
   hlo_op op;
   double (*library)(double);
-} unary[] = {{HLO_OP_CBRT, cbrt},       {HLO_OP_COSINE, cos},     {HLO_OP_EXPONENTIAL, exp}, {HLO_OP_EXPONENTIAL_MINUS_ONE, expm1},
-             {HLO_OP_LOG, log},         {HLO_OP_SINE, sin},       {HLO_OP_TAN, tan},         {HLO_OP_LOG_PLUS_ONE, log1p},
-             {HLO_OP_LOGISTIC, logistic}, {HLO_OP_TANH, tanh},    {HLO_OP_RSQRT, rsqrt}};
+} unary[] = {
+    {HLO_OP_CBRT, cbrt},         {HLO_OP_COSINE, cos}, {HLO_OP_EXPONENTIAL, exp}, {HLO_OP_EXPONENTIAL_MINUS_ONE, expm1},
+    {HLO_OP_LOG, log},           {HLO_OP_SINE, sin},   {HLO_OP_TAN, tan},         {HLO_OP_LOG_PLUS_ONE, log1p},
+    {HLO_OP_LOGISTIC, logistic}, {HLO_OP_TANH, tanh},  {HLO_OP_RSQRT, rsqrt}};
 static const struct {
   hlo_op op;
   double (*library)(double, double);
@@ -68,13 +69,15 @@ START_TEST(f32_patterns) {
 }
 END_TEST
 
-// Values where rounding is decided by a hair, or special: both neighbours of powers of two, small integers, ends of ranges.
+// Values where rounding is decided by a hair, or special: both neighbours of powers of two, small integers, ends of
+// ranges.
 START_TEST(f32_edges) {
   float x[BLOCK], got[BLOCK], want[BLOCK];
   int n = 0;
   for (int e = -149; e < 128; e++) x[n++] = ldexpf(1, e), x[n++] = -ldexpf(1, e);
   for (int k = -100; k <= 100; k++) x[n++] = (float)k, x[n++] = (float)(k * M_PI / 2);
-  const float ends[] = {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 88.722839f, 88.72284f, -103.97208f, -103.97209f, 1e5f, 689.9f, 690};
+  const float ends[] = {0.0f,      -0.0f,       INFINITY,    -INFINITY, NAN,    88.722839f,
+                        88.72284f, -103.97208f, -103.97209f, 1e5f,      689.9f, 690};
   for (size_t k = 0; k < sizeof ends / sizeof *ends; k++) x[n++] = ends[k];
   ck_assert_int_le(n, BLOCK);
   for (size_t f = 0; f < sizeof unary / sizeof *unary; f++) {
@@ -111,7 +114,8 @@ START_TEST(small_types) {
         from(&narrow, BLOCK, &in, want);
         for (int k = 0; k < BLOCK; k++)
           if (got[k] != want[k] && !isnan(wide[k]))
-            ck_abort_msg("%s of %s 0x%x: 0x%x, not 0x%x", hlo_op_table[unary[f].op].text_name, hlo_dtype_table[type].hlo_name, x[k], got[k], want[k]);
+            ck_abort_msg("%s of %s 0x%x: 0x%x, not 0x%x", hlo_op_table[unary[f].op].text_name,
+                         hlo_dtype_table[type].hlo_name, x[k], got[k], want[k]);
       }
     }
 }
@@ -125,7 +129,8 @@ static uint64_t next(uint64_t *s) {  // xorshift64*
 START_TEST(f32_pairs) {
   const char *step_text = getenv("LEMNOS_EVAL_STEP");
   uint64_t s = 88172645463325252, step = step_text ? strtoull(step_text, NULL, 10) : 4099;
-  const float special[] = {0.0f, -0.0f, 1, -1, 2, -2, 3, 0.5f, INFINITY, -INFINITY, NAN, 0x1p-149f, 3.4028235e38f, 10, 100};
+  const float special[] = {0.0f,      -0.0f,         1,  -1, 2, -2, 3, 0.5f, INFINITY, -INFINITY, NAN,
+                           0x1p-149f, 3.4028235e38f, 10, 100};
   for (size_t f = 0; f < sizeof binary / sizeof *binary; f++) {
     hlo_eval_param param;
     hlo_eval_fn fn = find(binary[f].op, 2, HLO_F32, HLO_F32, &param);
@@ -137,7 +142,8 @@ START_TEST(f32_pairs) {
         memcpy(&x[k], &a, 4);
         memcpy(&z[k], &b, 4);
         uint64_t how = next(&s) >> 32;
-        if (how % 4 == 0) x[k] = (float)(a % 4096) / 64, z[k] = (float)(int)(b % 1024 - 512) / 32;  // exact powers among them
+        if (how % 4 == 0)
+          x[k] = (float)(a % 4096) / 64, z[k] = (float)(int)(b % 1024 - 512) / 32;  // exact powers among them
         if (how % 4 == 1) x[k] = ldexpf((float)a, -31), z[k] = ldexpf((float)(int32_t)b, -26);
         if (how % 16 == 5) x[k] = z[k] * (float)(b % 1024);  // multiples: a remainder of zero, or of nearly the divisor
         if (how % 64 == 2) x[k] = special[a % 15];
@@ -162,9 +168,12 @@ static long double rsqrtl(long double x) {
 static const struct {
   hlo_op op;
   long double (*library)(long double);
-} unary64[] = {{HLO_OP_CBRT, cbrtl}, {HLO_OP_COSINE, cosl}, {HLO_OP_EXPONENTIAL, expl}, {HLO_OP_EXPONENTIAL_MINUS_ONE, expm1l},
-               {HLO_OP_LOG, logl},   {HLO_OP_SINE, sinl},   {HLO_OP_TAN, tanl},         {HLO_OP_LOG_PLUS_ONE, log1pl},
-               {HLO_OP_LOGISTIC, logisticl}, {HLO_OP_TANH, tanhl}, {HLO_OP_RSQRT, rsqrtl}};
+} unary64[] = {{HLO_OP_CBRT, cbrtl},         {HLO_OP_COSINE, cosl},
+               {HLO_OP_EXPONENTIAL, expl},   {HLO_OP_EXPONENTIAL_MINUS_ONE, expm1l},
+               {HLO_OP_LOG, logl},           {HLO_OP_SINE, sinl},
+               {HLO_OP_TAN, tanl},           {HLO_OP_LOG_PLUS_ONE, log1pl},
+               {HLO_OP_LOGISTIC, logisticl}, {HLO_OP_TANH, tanhl},
+               {HLO_OP_RSQRT, rsqrtl}};
 static const struct {
   hlo_op op;
   long double (*library)(long double, long double);
@@ -211,9 +220,9 @@ static void same64(hlo_op op, double x, double y, double got, long double want) 
 static double argument(uint64_t *s, const double *special, int specials) {
   uint64_t r = next(s), how = next(s) >> 40;
   double x;
-  memcpy(&x, &r, 8);                                                      // any exponent, NaN and infinities among them
+  memcpy(&x, &r, 8);  // any exponent, NaN and infinities among them
   if (how % 4 == 1) x = ldexp((double)(int64_t)r, (int)(how / 4 % 24) - 76);  // up to 2^10
-  if (how % 4 == 2) x = (double)(int64_t)(r >> 52) / 16 - 128;               // exact results among them
+  if (how % 4 == 2) x = (double)(int64_t)(r >> 52) / 16 - 128;                // exact results among them
   if (how % 4 == 3) x = 1 + ldexp((double)(int64_t)r, -66 - (int)(how / 4 % 48));
   return how / 4 % 64 == 5 ? special[r % (uint64_t)specials] : x;
 }
@@ -221,9 +230,37 @@ static double argument(uint64_t *s, const double *special, int specials) {
 START_TEST(f64_library) {
   const char *count_text = getenv("LEMNOS_EVAL_F64");
   uint64_t s = 88172645463325252, count = count_text ? strtoull(count_text, NULL, 10) : 65536;
-  const double special[] = {0.0, -0.0, 1, -1, 0.5, 2, -2, 3, INFINITY, -INFINITY, NAN, 0x1p-1074, -0x1p-1074, 0x1p-1022, DBL_MAX, -DBL_MAX,
-                            0x1p20, -0x1p20, 600, -600, 690, 709.78, 710, -708.4, -745.13, 25, 0x1p-400, 0x1p400, 0x1.921fb54442d18p+0,
-                            0x1.921fb54442d18p+1, 0x1.6ac5b262ca1ffp+849};
+  const double special[] = {0.0,
+                            -0.0,
+                            1,
+                            -1,
+                            0.5,
+                            2,
+                            -2,
+                            3,
+                            INFINITY,
+                            -INFINITY,
+                            NAN,
+                            0x1p-1074,
+                            -0x1p-1074,
+                            0x1p-1022,
+                            DBL_MAX,
+                            -DBL_MAX,
+                            0x1p20,
+                            -0x1p20,
+                            600,
+                            -600,
+                            690,
+                            709.78,
+                            710,
+                            -708.4,
+                            -745.13,
+                            25,
+                            0x1p-400,
+                            0x1p400,
+                            0x1.921fb54442d18p+0,
+                            0x1.921fb54442d18p+1,
+                            0x1.6ac5b262ca1ffp+849};
   enum { SPECIALS = sizeof special / sizeof *special };
   int n_unary = sizeof unary64 / sizeof *unary64, n_binary = sizeof binary64 / sizeof *binary64;
   for (int f = 0; f < n_unary + n_binary; f++) {
