@@ -30,7 +30,9 @@ static hv polynomial(expand *e, hv x, const double *c, int n) {
 // --- erf_inv ------------------------------------------------------------------------------------------------------------------
 
 static hv erf_inv(expand *e, hv x) {
-  hv w = NEG(LOG1P(NEG(MUL(x, x)))), root = SQRT(w), p;
+  // x * x loses the distance to 1 where that matters: 1 - x keeps it.
+  hv near_one = LOG(MUL(SUB(K(1), x), ADD(K(1), x)));
+  hv w = NEG(SELECT(CMP(LT, ABS(x), K(0.5)), LOG1P(NEG(MUL(x, x))), near_one)), root = SQRT(w), p;
   if (is_f64(e)) {
     hv near = polynomial(e, SUB(w, K(3.125)), erf_inv_f64_near, COUNT(erf_inv_f64_near));
     hv mid = polynomial(e, SUB(root, K(3.25)), erf_inv_f64_mid, COUNT(erf_inv_f64_mid));

@@ -99,7 +99,16 @@ PLACES = {
 }
 
 # Pairs that no oracle decides: operations, classes or names of element types, reason.
-EXCUSES = []
+EXCUSES = [
+    (
+        "batch_norm_grad batch_norm_inference batch_norm_training cholesky triangular_solve chlo.ragged_dot chlo.scan "
+        "collective_reduce einsum unary_einsum set_dimension_size uniform_quantize",
+        "f8E8M0FNU",
+        "what is summed, masked or clamped needs a zero or a sign, which the type has not: only NaN comes out",
+    ),
+    ("remainder chlo.broadcast_remainder", "C", "the specification has it as TBD, and both oracles crash"),
+    ("rng_bit_generator", " ".join(TINY), "the bits are XLA's by definition, and it refuses these types"),
+]
 
 
 def short(name):

@@ -27,10 +27,10 @@ def wide(array):
     return np.real(array).astype(np.float64)
 
 
-def is_subnormal(array):
+def is_subnormal(array, near=1):
     if kind(array).integer:
         return np.zeros(array.shape, bool)
-    limit = TINY.get(kind(array).name, 2.0**-126)
+    limit = near * TINY.get(kind(array).name, 2.0**-126)
     parts = [wide(array)] + ([np.imag(array).astype(np.float64)] if kind(array).complex else [])
     return np.any([(p != 0) & (np.abs(p) < limit) for p in parts], axis=0)
 
@@ -40,16 +40,21 @@ def is_nan(array):
 
 
 def touched(case, got, test):
-    """Elements for which the result, or an argument of its shape or a scalar one, meets a test."""
+    """Elements for which the result, or an argument that broadcasts to its shape, meets a test."""
     mask = test(got)
     for argument in case.arguments:
-        if argument.shape in (got.shape, ()):
-            mask = mask | test(argument)
+        try:
+            mask = mask | np.broadcast_to(test(argument), mask.shape)
+        except ValueError:
+            pass
     return mask
 
 
 def subnormal(case, got, want):
-    return touched(case, got, is_subnormal) | is_subnormal(want)
+    """CHLO's formulas halve and square on the way: there what is close to subnormal counts."""
+    near = 4 if case.family.startswith("chlo") else 1
+    test = lambda array: is_subnormal(array, near)
+    return touched(case, got, test) | test(want)
 
 
 def small_float(case, got, want):
@@ -171,10 +176,40 @@ DEVIATIONS = [
     Deviation(
         "xla",
         {"divide"},
-        "by a broadcast scalar: times its reciprocal, one place off",
+        "by what is broadcast: times its reciprocal, one place off",
         lambda case, got, want: case.family == "chlo broadcast"
-        and case.arguments[1].size == 1
+        and case.arguments[1].shape != got.shape
         and abs(wide(got) - wide(want)) <= 2 * float(ml_dtypes.finfo(got.dtype).eps) * abs(wide(want)),
+    ),
+    *(
+        Deviation(oracle, ops, reason, excuses)
+        for oracle in ("xla", "reference")
+        for ops, reason, excuses in (
+            (
+                {"erf_inv"},
+                "near 1, where its formula rounds x x",
+                lambda case, got, want: (abs(wide(case.arguments[0])) > 0.99)
+                & (abs(wide(got) - wide(want)) <= 1e-7 * abs(wide(got)))
+                & (kind(got).name == "f64"),
+            ),
+            (
+                {"erfc"},
+                "of large values, where its formula rounds x x before exp",
+                lambda case, got, want: (wide(case.arguments[0]) > 5)
+                & (abs(wide(got) - wide(want)) <= 1e-12 * abs(wide(got)))
+                & (kind(got).name == "f64"),
+            ),
+            (
+                {"next_after"},
+                "FNUZ: the step to zero gives the pattern of -0, which is NaN",
+                lambda case, got, want: (wide(got) == 0) & is_nan(want) & ("FNUZ" in name_of(got.dtype)),
+            ),
+            (
+                {"polygamma", "zeta"},
+                "a pole is NaN where the limit from the right is an infinity",
+                lambda case, got, want: np.isinf(wide(got)) & is_nan(want) & (wide(case.arguments[1]) == 0),
+            ),
+        )
     ),
     Deviation(
         "xla", {"mulhi"}, "of 2- and 4-bit integers: always from 8 bits", lambda case, got, want: kind(got).bits < 8

@@ -225,8 +225,24 @@ def products(rng):
 
 
 def orders(rng):
+    for kind in COMPLEX:  # by their real parts
+        x = rng.integers(-4, 5, (9,)).astype(KINDS[kind].dtype) + 1j * rng.integers(-4, 5, (9,)).astype(
+            KINDS[kind].dtype
+        )
+        x = x.astype(KINDS[kind].dtype)
+        case, part = Program("sort", "sort", expected=[x[np.argsort(x.real, kind="stable")]]), KINDS[kind].part
+        lines = [
+            "%%p%d = \"stablehlo.real\"(%%x%d) : (tensor<%s>) -> tensor<%s>" % (i, i, kind, part) for i in range(2)
+        ]
+        lines.append(
+            "%%y = \"stablehlo.compare\"(%%p0, %%p1) <{comparison_direction = #stablehlo<comparison_direction LT>}> : "
+            "(tensor<%s>, tensor<%s>) -> tensor<i1>" % (part, part)
+        )
+        body = region([kind, kind], lines, [("%y", "i1")])
+        attributes = "dimension = 0 : i64, is_stable = true"
+        yield case.done(case.emit("sort", [case.arg(x)], tensor((9,), kind), attributes, body))
     for kind in TINY:
-        x = np.abs(values(rng, kind, (9,), "plain"))
+        x = few(rng, kind, (9,)) if kind == E8M0 else np.abs(values(rng, kind, (9,), "plain"))
         order = np.argsort(x.astype(np.float64), kind="stable").astype(np.int32)
         case = Program("sort", "sort", expected=[x[order], order])
         position = case.arg(x), case.arg(np.arange(9, dtype=np.int32))
@@ -417,4 +433,21 @@ def bits(rng):
             )
 
 
-GENERATORS = [elementwise, reductions, products, orders, control, algebra, movement, bits]
+def ranges(rng):
+    """rng is nondeterministic, but UNIFORM stays within its bounds."""
+    for kind in [k for k in EVERY if k not in COMPLEX]:
+        low, high = np.array(0.5 if kind == E8M0 else 0), np.array(1 if KINDS[kind].bits < 4 else 4)
+        case = Program("rng", "rng", expected=[np.ones((), bool)], avoid=("reference", "xla"))
+        a, b = case.arg(low.astype(KINDS[kind].dtype)), case.arg(high.astype(KINDS[kind].dtype))
+        t, flags = tensor((40,), kind), tensor((40,), "i1")
+        shape = case.constant("[40]", "tensor<1xi64>")
+        x = case.emit("rng", [a, b, shape], t, "rng_distribution = #stablehlo<rng_distribution UNIFORM>")
+        wide = [case.emit("broadcast_in_dim", [v], t, "broadcast_dimensions = array<i64>") for v in (a, b)]
+        direction = "comparison_direction = #stablehlo<comparison_direction %s>"
+        inside = [case.emit("compare", [x, w], flags, direction % d) for w, d in zip(wide, ("GE", "LE"))]
+        both, true = case.emit("and", inside, flags), case.arg(np.ones((), bool))
+        attributes = "dimensions = array<i64: 0>"
+        yield case.done(case.emit("reduce", [both, true], "tensor<i1>", attributes, combiner("and", "i1")))
+
+
+GENERATORS = [elementwise, reductions, products, orders, control, algebra, movement, bits, ranges]

@@ -17,6 +17,7 @@ import reference_movement
 import reference_structured
 from reference_program import *  # noqa: F403
 from reference_coverage import ALLOWED
+from reference_processes import parallel
 
 STORAGE = {"i8": np.int8, "ui8": np.uint8, "i16": np.int16, "i4": KINDS["i4"].dtype}
 TAKEN = {op for classes, ops in ALLOWED.items() if "Q" in classes for op in ops.split()}
@@ -254,4 +255,201 @@ def weights(rng, scales, stored):
         yield case.done(case.emit("bitcast_convert", [r], "tensor<4x3xi32>"))
 
 
-GENERATORS = [derived, conversions, per_axis]
+def expressed(rng):
+    """uniform_quantize of other float types: whole numbers, exact in each."""
+    for kind in [k for k in FLOATS + TINY if k not in ("f32", "f8E8M0FNU")]:
+        x = sparse(rng, kind, (9,))
+        case = Program("quantized", "uniform_quantize", expected=[x.astype(np.float32).astype(np.int8)])
+        q = case.emit("uniform_quantize", [case.arg(x)], "tensor<9x!quant.uniform<i8:%s, 1.0>>" % kind)
+        yield case.done(case.emit("bitcast_convert", [q], "tensor<9xi8>"))
+
+
+class Stored:
+    """A quantized type of dimensions (2, 4) for the texts below, per tensor or per axis: stored values go in and come out."""
+
+    def __init__(self, axis):
+        self.element = axis_text([0.5, 0.25], [0, 0], 0) if axis else "!quant.uniform<i8:f32, 0.5>"
+        self.text = tensor((2, 4), self.element)
+
+    def body(self, lines):
+        """Computes %r from %x, both stored; `lines` compute %s from %q."""
+        change = "  %%%s = \"stablehlo.bitcast_convert\"(%%%s) : (%s) -> %s\n"
+        return (
+            change % ("q", "x", "tensor<2x4xi8>", self.text)
+            + lines
+            + "\n"
+            + (change % ("r", "s", self.text, "tensor<2x4xi8>")).rstrip()
+        )
+
+
+def processes(rng):
+    """Collectives over two processes; sums stay within the storage type."""
+    stored, inputs = Stored(False), [rng.integers(-9, 10, (2, 4)).astype(np.int8) for _ in range(2)]
+    t, q = stored.text, stored.element
+    groups = "replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>"
+    total, zero = inputs[0] + inputs[1], np.zeros_like(inputs[0])
+    plans = [
+        ("all_reduce", groups, True, [total, total]),
+        ("collective_reduce", groups, True, [total, zero]),
+        ("collective_broadcast", groups, False, [inputs[0]] * 2),
+        ("collective_permute", "source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>", False, inputs[::-1]),
+        ("all_gather", "all_gather_dim = 0 : i64, replica_groups = dense<[[0], [1]]> : tensor<2x1xi64>", False, inputs),
+        (
+            "all_to_all",
+            "split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = 2 : i64, " + groups,
+            False,
+            [np.stack([inputs[0][p], inputs[1][p]]) for p in range(2)],
+        ),
+        (
+            "reduce_scatter",
+            "scatter_dimension = 1 : i64, replica_groups = dense<[[0], [1]]> : tensor<2x1xi64>",
+            True,
+            inputs,
+        ),
+    ]
+    for op, attributes, reduces, right in plans:
+        case = Program("quantized", op, expected=list(right), avoid=("xla",))
+        case.used.append(("stablehlo." + op, ["quantized"], ["quantized"]))
+        line = "  %%s = \"stablehlo.%s\"(%%q) <{%s}>%s : (%s) -> %s" % (
+            op,
+            attributes,
+            " (%s)" % combiner("add", q) if reduces else "",
+            t,
+            t,
+        )
+        yield parallel(case, (2, 1, ""), stored.body(line), inputs, "tensor<2x4xi8>")
+    case = Program("quantized", "async_start", expected=inputs[::-1], avoid=("xla",))
+    case.used += [
+        ("stablehlo.async_start", ["quantized"], ["future"]),
+        ("stablehlo.async_done", ["future"], ["quantized"]),
+    ]
+    line = (
+        "  %%f = \"stablehlo.async_start\"(%%q) ({\n  ^bb0(%%y: %s):\n    %%g = \"stablehlo.collective_permute\"(%%y) <{"
+        "source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>}> : (%s) -> %s\n    \"stablehlo.return\"(%%g) : "
+        "(%s) -> ()\n  }) : (%s) -> !stablehlo.future<%s>\n  %%s = \"stablehlo.async_done\"(%%f) : (!stablehlo.future<%s>) "
+        "-> %s" % ((t,) * 8)
+    )
+    yield parallel(case, (2, 1, ""), stored.body(line), inputs, "tensor<2x4xi8>")
+
+
+def structure(rng):
+    """Operations that pass quantized values on, per tensor and per axis."""
+    for axis in (False, True):
+        stored, x = Stored(axis), rng.integers(-9, 10, (2, 4)).astype(np.int8)
+        t, kind, token = stored.text, "quantized per axis" if axis else "quantized", "!stablehlo.token"
+        back = "{\n    \"stablehlo.return\"(%%q) : (%s) -> ()\n  }" % t
+        plans = [
+            ("if", "  %%s = \"stablehlo.if\"(%%p) (%s, %s) : (tensor<i1>) -> %s" % (back, back, t), x),
+            ("case", "  %%s = \"stablehlo.case\"(%%i) (%s, %s) : (tensor<i32>) -> %s" % (back, back, t), x),
+            (
+                "while",
+                "  %%s = \"stablehlo.while\"(%%q) ({\n  ^bb0(%%b: %s):\n    \"stablehlo.return\"(%%n) : (tensor<i1>) -> ()"
+                "\n  }, {\n  ^bb0(%%b: %s):\n    \"stablehlo.return\"(%%b) : (%s) -> ()\n  }) : (%s) -> %s"
+                % (t, t, t, t, t),
+                x,
+            ),
+            (
+                "constant",
+                "  %%s = \"stablehlo.constant\"() <{value = dense<3> : tensor<2x4xi8>}> : () -> %s" % t,
+                np.full((2, 4), 3, np.int8),
+            ),
+            (
+                "set_dimension_size",
+                "  %%c = stablehlo.constant dense<2> : tensor<i32>\n  %%s = \"stablehlo.set_dimension_size\""
+                "(%%q, %%c) <{dimension = 0 : i64}> : (%s, tensor<i32>) -> %s" % (t, t),
+                x,
+            ),
+            ("optimization_barrier", "  %%s = \"stablehlo.optimization_barrier\"(%%q) : (%s) -> %s" % (t, t), x),
+            (
+                "tuple",
+                "  %%t = \"stablehlo.tuple\"(%%q) : (%s) -> tuple<%s>\n  %%s = \"stablehlo.get_tuple_element\"(%%t) <{index "
+                "= 0 : i32}> : (tuple<%s>) -> %s" % (t, t, t, t),
+                x,
+            ),
+            ("add", "  %%s = \"stablehlo.add\"(%%q, %%q) : (%s, %s) -> %s" % (t, t, t), x + x),
+        ]
+        if axis:  # an optimization_barrier takes per-tensor types only
+            plans = [p for p in plans if p[0] != "optimization_barrier"]
+        for op, line, right in plans:
+            case = Program(kind, op, expected=[right], avoid=("xla",))
+            flags = "  %p = stablehlo.constant dense<true> : tensor<i1>\n  %n = stablehlo.constant dense<false> : tensor<i1>\n"
+            flags += "  %i = stablehlo.constant dense<0> : tensor<i32>\n"
+            case.used.append(("stablehlo." + op, [] if op == "constant" else [kind], [kind]))
+            if op == "tuple":
+                case.used.append(("stablehlo.get_tuple_element", ["tuple"], [kind]))
+            case.arg(x)
+            case.lines.append(flags + stored.body(line).replace("%x", "%a0"))
+            case.types["%r"] = "tensor<2x4xi8>"
+            yield case.done("%r")
+        yield from channels(x, t, kind, token)
+        case = Program(kind, "dynamic_conv", avoid=("xla",))
+        yield dynamic_conv(case, rng, axis, kind)
+
+
+def channels(x, t, kind, token):
+    """Through send and recv, infeed and outfeed: the stored values are sent as quantized ones."""
+    cast = "  %%%s = \"stablehlo.bitcast_convert\"(%%%s) : (%s) -> %s\n"
+    s = "tensor<2x4xi8>"
+    case = Program(kind, "send", expected=[x], avoid=("xla",))
+    case.used += [("stablehlo.send", [kind, "token"], ["token"]), ("stablehlo.recv", ["token"], [kind, "token"])]
+    channel = "channel_handle = #stablehlo.channel_handle<handle = 1, type = %d>, is_host_transfer = true"
+    case.functions.append(
+        "func.func private @helper_send(%%x: %s, %%t: %s) -> %s {\n%s  %%0 = \"stablehlo.send\"(%%q, %%t) <{%s}> : "
+        "(%s, %s) -> %s\n  \"func.return\"(%%0) : (%s) -> ()\n}\n"
+        % (s, token, token, cast % ("q", "x", s, t), channel % 2, t, token, token, token)
+    )
+    case.functions.append(
+        "func.func private @helper_recv(%%t: %s) -> (%s, %s) {\n  %%0:2 = \"stablehlo.recv\"(%%t) <{%s}> : (%s) -> "
+        "(%s, %s)\n%s  \"func.return\"(%%r, %%0#1) : (%s, %s) -> ()\n}\n"
+        % (token, s, token, channel % 3, token, t, token, cast % ("r", "0#0", t, s), s, token)
+    )
+    start = case.emit("after_all", [], token)
+    out = case.emit(
+        "interpreter.run_parallel",
+        [case.arg(x), start, start],
+        [token, s, token],
+        "programs = [[@helper_send], [@helper_recv]]",
+    )
+    yield case.done(out[1])
+    case = Program(kind, "infeed", expected=[np.full((2, 4), 3, np.int8)], avoid=("xla",))
+    case.used += [("stablehlo.infeed", ["token"], [kind, "token"]), ("stablehlo.outfeed", [kind, "token"], ["token"])]
+    case.functions.append(
+        "func.func private @helper_queue() -> %s {\n  %%0 = stablehlo.constant dense<3> : %s\n%s  \"func.return\"(%%q) "
+        ": (%s) -> ()\n}\n" % (t, s, cast % ("q", "0", s, t), t)
+    )
+    case.functions.append(
+        "func.func private @helper_feed(%%t: %s) -> (%s, %s) {\n  %%0:2 = \"stablehlo.infeed\"(%%t) : (%s) -> (%s, %s)\n"
+        "  %%1 = \"stablehlo.outfeed\"(%%0#0, %%0#1) : (%s, %s) -> %s\n%s  \"func.return\"(%%r, %%1) : (%s, %s) -> ()\n"
+        "}\n" % (token, s, token, token, t, token, t, token, token, cast % ("r", "0#0", t, s), s, token)
+    )
+    start = case.emit("create_token", [], token)
+    out = case.emit(
+        "interpreter.run_parallel", [start], [s, token], "infeed = [@helper_queue], programs = [[@helper_feed]]"
+    )
+    yield case.done(out[0])
+
+
+def dynamic_conv(case, rng, axis, kind):
+    """A product of [1, 2, 4] by [1, 4, 2] as a convolution with padding as an operand, to i32."""
+    x, w = rng.integers(-9, 10, (1, 2, 4)).astype(np.int8), rng.integers(-9, 10, (1, 4, 2)).astype(np.int8)
+    scales = ("{0.5:0, 0.25:0}", "{0.25:0, 0.125:0}") if axis else ("0.5", "0.25")
+    left = "tensor<1x2x4x!quant.uniform<i8:f32, 0.5>>"
+    right = "tensor<1x4x2x!quant.uniform<i8:f32%s, %s>>" % (":2" if axis else "", scales[0])
+    result = "tensor<1x2x2x!quant.uniform<i32:f32%s, %s>>" % (":2" if axis else "", scales[1])
+    case.expected = [np.matmul(x.astype(np.int32), w.astype(np.int32))]
+    q = [case.emit("bitcast_convert", [case.arg(v)], t) for v, t in ((x, left), (w, right))]
+    r = case.emit(
+        "dynamic_conv",
+        q + [case.arg(np.zeros((1, 2), np.int64))],
+        result,
+        (
+            "window_strides = array<i64: 1>, lhs_dilation = array<i64: 1>, rhs_dilation = array<i64: 1>, window_reversal = "
+            "array<i1: false>, dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, feature_group_count = "
+            "1 : i64, batch_group_count = 1 : i64, precision_config = [#stablehlo<precision DEFAULT>, #stablehlo<precision DEFAULT>]"
+        ),
+    )
+    case.used.append(("stablehlo.dynamic_conv", [kind], [kind]))
+    return case.done(case.emit("bitcast_convert", [r], "tensor<1x2x2xi32>"))
+
+
+GENERATORS = [derived, conversions, per_axis, expressed, processes, structure]

@@ -55,6 +55,7 @@ static const special specials[] = {
     {"erf-inv", 0.5, NAN, 0.47693627620446987338},
     {"erf-inv", -0.1, NAN, -0.088855990494257687016},
     {"erf-inv", 0.999, NAN, 2.3267537655135246},
+    {"erf-inv", 0.999999999161295, NAN, 4.339813889909601},  // 1 - x x cancels; SciPy's erfcinv(1 - x)
     {"erf-inv", 1, NAN, INFINITY},
     {"erf-inv", 0, NAN, 0},
     {"lgamma", 0.1, NAN, 2.2527126517342059599},
@@ -91,6 +92,7 @@ START_TEST(special_functions) {
       const special *s = &specials[k];
       // 0.1 and 0.999 are not 16-bit floats, and the functions are steep there.
       if (t >= 2 && (s->x == 0.999 || fabs(s->x) == 0.1)) continue;
+      if (t != 1 && s->x > 0.999 && s->x < 1) continue;  // an f64 number only
       arena *a = arena_create();
       const char *body = isnan(s->y) ? arena_printf(a, "x = %s[] constant(%.17g) ROOT r = %s[] %s(x)", types[t].type, s->x, types[t].type, s->op)
                                      : arena_printf(a, "x = %s[] constant(%.17g) y = %s[] constant(%.17g) ROOT r = %s[] %s(x, y)",
