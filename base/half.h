@@ -34,20 +34,49 @@
 SMALL_FLOATS(M)
 #undef M
 
-// Fast paths for the two that matter (same results as above).
-static inline float bf16_to_f32(uint16_t h) {
-  uint32_t u = (uint32_t)h << 16;
+// Between floats and the two that matter (same results as above). Every branch is a choice between two values, so that
+// loops over them become vectors.
+static inline float half_float_of(uint32_t u) {
   float f;
   memcpy(&f, &u, 4);
   return f;
 }
-static inline uint16_t bf16_from_f32(float f) {
+static inline uint32_t half_bits_of(float f) {
   uint32_t u;
   memcpy(&u, &f, 4);
-  if ((u & 0x7fffffff) > 0x7f800000) return (uint16_t)((u >> 16) | 0x40);
-  return (uint16_t)((u + 0x7fff + ((u >> 16) & 1)) >> 16);
+  return u;
 }
-float f16_to_f32(uint16_t h);
-uint16_t f16_from_f32(float f);
+
+static inline float bf16_to_f32(uint16_t h) {
+  return half_float_of((uint32_t)h << 16);
+}
+static inline uint16_t bf16_from_f32(float f) {
+  uint32_t u = half_bits_of(f), rounded = (u + 0x7fff + (u >> 16 & 1)) >> 16, nan = u >> 16 | 0x40;
+  return (uint16_t)((u & 0x7fffffff) > 0x7f800000 ? nan : rounded);
+}
+
+// The exponent is rebased by integer addition; subnormals are normalised by one exact float subtraction (F. Giesen, "half
+// to float done quick", public domain). NaNs become quiet.
+static inline float f16_to_f32(uint16_t h) {
+  uint32_t magnitude = h & 0x7fff, sign = (uint32_t)(h & 0x8000) << 16, u = (magnitude << 13) + (112u << 23);
+  uint32_t tiny = half_bits_of(half_float_of((magnitude << 13) + (113u << 23)) - half_float_of(113u << 23));
+  uint32_t special = 0x7f800000 | magnitude << 13 | (magnitude > 0x7c00 ? 0x00400000 : 0);
+  u = magnitude < 0x400 ? tiny : u;
+  u = magnitude >= 0x7c00 ? special : u;
+  return half_float_of(u | sign);
+}
+
+// Normal results: rebased by -112, rounded to nearest even, carrying into the exponent (and to infinity). Subnormal ones:
+// adding 1/2, whose last bit has the value of the last bit of such a result, rounds.
+static inline uint16_t f16_from_f32(float f) {
+  uint32_t u = half_bits_of(f), sign = u >> 16 & 0x8000;
+  u &= 0x7fffffff;
+  uint32_t code = (u + 0xc8000fff + (u >> 13 & 1)) >> 13;
+  uint32_t tiny = half_bits_of(half_float_of(u) + 0.5f) - 0x3f000000;
+  code = u < 0x38800000 ? tiny : code;
+  code = u >= 0x47800000 ? 0x7c00 : code;  // 2^16 and above
+  code = u > 0x7f800000 ? 0x7e00 | (u >> 13 & 0x3ff) : code;
+  return (uint16_t)(sign | code);
+}
 
 #endif

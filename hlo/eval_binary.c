@@ -24,6 +24,38 @@
   }
 #define INT_BINARY(OP, expr) EVAL_INTS(INT_BINARY_LOOP, OP, expr)
 
+// A block at once, as many rounds as its highest exponent has bits. A negative exponent gives 0 unless the base is 1 or -1.
+#define INT_POWER_LOOP(ENUM, T_, W_, WS_, BITS_, SIGNED_, OP, unused)                                       \
+  LEMNOS_CLONES static void OP##_##ENUM(const hlo_eval_param *param, int64_t n, const void *const *in,       \
+                                        void *out) {                                                         \
+    enum { SIGNED = SIGNED_, top = sizeof(W_) * 8 - 1 };                                                     \
+    const T_ *x = in[0], *z = in[1];                                                                         \
+    T_ *y = out;                                                                                             \
+    W_ a[EVAL_BLOCK], b[EVAL_BLOCK], r[EVAL_BLOCK];                                                          \
+    for (int64_t i = 0; i < n; i += EVAL_BLOCK) {                                                            \
+      int64_t m = n - i < EVAL_BLOCK ? n - i : EVAL_BLOCK;                                                   \
+      W_ bits = 0;                                                                                           \
+      for (int64_t k = 0; k < m; k++) {                                                                      \
+        a[k] = (W_)x[i + k];                                                                                 \
+        b[k] = SIGNED && (W_)z[i + k] >> top ? 0 : (W_)z[i + k];                                             \
+        r[k] = 1;                                                                                            \
+        bits |= b[k];                                                                                        \
+      }                                                                                                      \
+      for (; bits; bits >>= 1)                                                                               \
+        for (int64_t k = 0; k < m; k++) {                                                                    \
+          r[k] *= b[k] & 1 ? a[k] : 1;                                                                       \
+          a[k] *= a[k];                                                                                      \
+          b[k] >>= 1;                                                                                        \
+        }                                                                                                    \
+      LEMNOS_IVDEP for (int64_t k = 0; k < m; k++) {                                                         \
+        T_ base = x[i + k], e = z[i + k];                                                                    \
+        W_ minus = (W_)-1, odd = e & 1 ? minus : 1, inverse = base == 1 ? 1 : (W_)base == minus ? odd : 0;   \
+        y[i + k] = eval_wrap_##ENUM(SIGNED && (W_)e >> top ? inverse : r[k]);                                  \
+      }                                                                                                      \
+    }                                                                                                        \
+  }
+#define INT_POWER(OP) EVAL_INTS(INT_POWER_LOOP, OP, )
+
 #define TYPED_BINARY_LOOP(NAME, TI, TO, expr)                                                         \
   LEMNOS_CLONES static void NAME(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {       \
     const TI *x = in[0], *z = in[1];                                                                 \
@@ -71,9 +103,21 @@ static void fast_f32(int64_t n, const float *a, const float *b, float *out, hlo_
 }
 
 #define PRED_BINARY(OP, expr) TYPED_BINARY_LOOP(OP##_PRED, uint8_t, uint8_t, expr)
+// In floats: one operation rounded to f32 and then to 16 bits is the same as rounded once (see hlo_small_encode).
+#define HALF_BINARY_LOOP(NAME, half, expr)                                                                       \
+  LEMNOS_CLONES static void NAME(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {     \
+    const uint16_t *x = in[0], *z = in[1];                                                                       \
+    uint16_t *y = out;                                                                                           \
+    LEMNOS_IVDEP for (int64_t i = 0; i < n; i++) {                                                               \
+      float a = half##_to_f32(x[i]), b = half##_to_f32(z[i]);                                                    \
+      y[i] = half##_from_f32(expr);                                                                              \
+    }                                                                                                            \
+  }
 #define FLOAT_BINARY(OP, expr32, expr64)            \
   TYPED_BINARY_LOOP(OP##_F32, float, float, expr32)   \
   TYPED_BINARY_LOOP(OP##_F64, double, double, expr64) \
+  HALF_BINARY_LOOP(OP##_BF16, bf16, expr32)           \
+  HALF_BINARY_LOOP(OP##_F16, f16, expr32)             \
   WIDE_BINARY_LOOP(OP, expr64)                        \
   SMALL_BINARY(OP, true)
 #define LIBRARY_BINARY_LOOP(NAME, TI, TO, expr)                                                      \
@@ -154,7 +198,8 @@ static hlo_eval_fn find_pred(hlo_op op) {
 
 static hlo_eval_fn find_float(hlo_op op, hlo_dtype t) {
   switch (op) {
-#define FLOAT_BINARY(OP, expr32, expr64) EVAL_FLOAT_CASE(OP)
+#define FLOAT_BINARY(OP, expr32, expr64) EVAL_HALF_CASE(OP)
+#define EXACT_BINARY(OP, fn, fast) EVAL_FLOAT_CASE(OP)
 #define WIDE_BINARY(OP, fn) EVAL_FLOAT_CASE(OP)
 #include "hlo/scalar.def"
     default: return NULL;

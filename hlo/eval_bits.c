@@ -87,7 +87,7 @@ static uint64_t zero_of(hlo_dtype t, uint64_t sign) { return sign && value_of(t,
 
 // Rounds the mantissa to m bits (ties to even, carrying into the exponent); then what exceeds the exponent range of e bits
 // becomes infinity or zero. NaN stays, or becomes infinity when no mantissa bit is left to tell it apart (as in XLA).
-static inline uint64_t reduce_one(hlo_dtype t, format f, uint64_t x, int64_t e, int64_t m) {
+static uint64_t reduce_one(hlo_dtype t, format f, uint64_t x, int64_t e, int64_t m) {
   uint64_t sign = f.exponent + f.mantissa < f.bits ? x & ((uint64_t)1 << (f.bits - 1)) : 0;
   uint64_t magnitude = x ^ sign;
   double value = value_of(t, x);
@@ -108,19 +108,49 @@ static inline uint64_t reduce_one(hlo_dtype t, format f, uint64_t x, int64_t e, 
   return magnitude ? sign | magnitude : zero_of(t, sign);
 }
 
+// reduce_one for the formats of IEEE 754, without branches.
+#define REDUCE_LOOP(NAME, U, EXPONENT, MANTISSA)                                                                    \
+  LEMNOS_CLONES static void NAME(int64_t n, const U *x, U *y, int64_t e, int64_t m) {                               \
+    const U sign_bit = (U)1 << (EXPONENT + MANTISSA), infinity = (U)(sign_bit - ((U)1 << MANTISSA));                 \
+    const int64_t bias = ((int64_t)1 << (EXPONENT - 1)) - 1, range = e < EXPONENT ? ((int64_t)1 << (e - 1)) - 1 : 0; \
+    const int cut = m < MANTISSA ? MANTISSA - (int)m : 0;                                                            \
+    const U kept = (U) ~(((U)1 << cut) - 1), half = cut ? (U)(((U)1 << (cut - 1)) - 1) : 0, last = cut != 0;         \
+    const U high = e < EXPONENT ? (U)((U)(bias + range + 1) << MANTISSA) : infinity;                                 \
+    const U low = e < EXPONENT ? (U)((U)(bias - range + 1) << MANTISSA) : 0, keep_nan = m > 0 ? (U)-1 : 0;           \
+    LEMNOS_IVDEP for (int64_t i = 0; i < n; i++) {                                                                   \
+      U u = x[i], sign = u & sign_bit, magnitude = u ^ sign;                                                         \
+      U r = (U)(magnitude + half + ((U)(magnitude >> cut) & last)) & kept;                                           \
+      r = r < low ? 0 : r;                                                                                           \
+      r = r >= high ? infinity : r;                                                                                  \
+      r = magnitude >= infinity ? infinity : r;                                                                      \
+      r = magnitude > infinity ? (U)((magnitude & keep_nan) | infinity) : r;                                         \
+      y[i] = sign | r;                                                                                               \
+    }                                                                                                                \
+  }
+REDUCE_LOOP(reduce_f64, uint64_t, 11, 52)
+REDUCE_LOOP(reduce_f32, uint32_t, 8, 23)
+REDUCE_LOOP(reduce_bf16, uint16_t, 8, 7)
+REDUCE_LOOP(reduce_f16, uint16_t, 5, 10)
+
 static void reduce_precision(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {
   hlo_dtype t = param->in_type;
+  int64_t e = param->i[0], m = param->i[1];
+  switch (t) {
+    case HLO_F64: return reduce_f64(n, in[0], out, e, m);
+    case HLO_F32: return reduce_f32(n, in[0], out, e, m);
+    case HLO_BF16: return reduce_bf16(n, in[0], out, e, m);
+    case HLO_F16: return reduce_f16(n, in[0], out, e, m);
+    default: break;
+  }
   format f = format_of(t);
-  int bytes = hlo_dtype_bytes(t);
-  if (t == HLO_F32) {
-    const format single = {32, 8, 23};
-    const uint32_t *x = in[0];
-    uint32_t *y = out;
-    for (int64_t i = 0; i < n; i++) y[i] = (uint32_t)reduce_one(HLO_F32, single, x[i], param->i[0], param->i[1]);
+  const uint8_t *x = in[0];
+  uint8_t *y = out, table[256];
+  if (n < 256) {
+    for (int64_t i = 0; i < n; i++) y[i] = (uint8_t)reduce_one(t, f, x[i], e, m);
     return;
   }
-  for (int64_t i = 0; i < n; i++)
-    store(out, i, bytes, reduce_one(t, f, load(in[0], i, bytes), param->i[0], param->i[1]));
+  for (int p = 0; p < 256; p++) table[p] = (uint8_t)reduce_one(t, f, (uint64_t)p, e, m);
+  for (int64_t i = 0; i < n; i++) y[i] = table[x[i]];
 }
 
 static uint64_t next_one(hlo_dtype t, format f, uint64_t xb, uint64_t yb) {

@@ -88,14 +88,14 @@ static void compare_small_total(const hlo_eval_param *param, int64_t n, const vo
 }
 
 static void compare_small(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {
-  hlo_eval_fn fn = hlo_eval_find_compare((int)param->i[0], (int)param->i[1], HLO_F64);
+  hlo_eval_fn fn = hlo_eval_find_compare((int)param->i[0], (int)param->i[1], HLO_F32);
   int64_t bytes = hlo_dtype_bytes(param->in_type);
-  double x[EVAL_BLOCK], z[EVAL_BLOCK];
+  float x[EVAL_BLOCK], z[EVAL_BLOCK];
   const void *xs[] = {x, z};
   for (int64_t i = 0; i < n; i += EVAL_BLOCK) {
     int64_t m = n - i < EVAL_BLOCK ? n - i : EVAL_BLOCK;
-    hlo_small_decode(param->in_type, m, (const char *)in[0] + i * bytes, x);
-    hlo_small_decode(param->in_type, m, (const char *)in[1] + i * bytes, z);
+    hlo_small_to_floats(param->in_type, m, (const char *)in[0] + i * bytes, x);
+    hlo_small_to_floats(param->in_type, m, (const char *)in[1] + i * bytes, z);
     fn(param, m, xs, (uint8_t *)out + i);
   }
 }
@@ -175,15 +175,15 @@ CLAMP_LOOP(clamp_F64, double, eval_max_f64, eval_min_f64)
 static void clamp_small(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {
   hlo_dtype t = param->in_type;
   int64_t bytes = hlo_dtype_bytes(t);
-  double low[EVAL_BLOCK], x[EVAL_BLOCK], high[EVAL_BLOCK];
+  float low[EVAL_BLOCK], x[EVAL_BLOCK], high[EVAL_BLOCK];
   const void *xs[] = {low, x, high};
   for (int64_t i = 0; i < n; i += EVAL_BLOCK) {
     int64_t m = n - i < EVAL_BLOCK ? n - i : EVAL_BLOCK;
-    hlo_small_decode(t, m, (const char *)in[0] + i * bytes, low);
-    hlo_small_decode(t, m, (const char *)in[1] + i * bytes, x);
-    hlo_small_decode(t, m, (const char *)in[2] + i * bytes, high);
-    clamp_F64(param, m, xs, x);
-    hlo_small_encode(t, m, x, (char *)out + i * bytes, true);
+    hlo_small_to_floats(t, m, (const char *)in[0] + i * bytes, low);
+    hlo_small_to_floats(t, m, (const char *)in[1] + i * bytes, x);
+    hlo_small_to_floats(t, m, (const char *)in[2] + i * bytes, high);
+    clamp_F32(param, m, xs, x);
+    hlo_small_from_floats(t, m, x, (char *)out + i * bytes);
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// convert between all element types, and the block codecs of small floats.
+// convert between all element types (the block codecs of small floats: eval_small.c).
 //
 //   to pred             nonzero (NaN is nonzero)
 //   integer to integer  wraps (low bits)
@@ -9,91 +9,8 @@
 //   float to float      rounded once to nearest even from the exact value
 //   complex             the imaginary part is dropped, or zero
 //
-// The pairs among pred, integers, f32, f64 are typed loops; small floats and complex go through blocks of doubles.
+// The pairs among pred, integers, f32, f64 are typed loops; small floats go through blocks of floats, in which all are exact.
 #include "hlo/eval_internal.h"
-
-// --- small floats
-
-#define DECODE(ENUM, name, T)                                                    \
-  case HLO_##ENUM: {                                                             \
-    const T *x = in;                                                             \
-    for (int64_t i = 0; i < n; i++) out[i] = name##_to_f64(x[i]);                \
-    return;                                                                      \
-  }
-#define SMALL_BYTES(X)                                                                                          \
-  X(F4E2M1FN, f4E2M1FN, uint8_t) X(F6E2M3FN, f6E2M3FN, uint8_t) X(F6E3M2FN, f6E3M2FN, uint8_t)                  \
-  X(F8E3M4, f8E3M4, uint8_t) X(F8E4M3, f8E4M3, uint8_t) X(F8E4M3FN, f8E4M3FN, uint8_t)                          \
-  X(F8E4M3FNUZ, f8E4M3FNUZ, uint8_t) X(F8E4M3B11FNUZ, f8E4M3B11FNUZ, uint8_t) X(F8E5M2, f8E5M2, uint8_t)        \
-  X(F8E5M2FNUZ, f8E5M2FNUZ, uint8_t) X(F8E8M0FNU, f8E8M0FNU, uint8_t)
-
-void hlo_small_decode(hlo_dtype t, int64_t n, const void *in, double *out) {
-  switch (t) {
-    SMALL_BYTES(DECODE)
-    case HLO_BF16: {
-      const uint16_t *x = in;
-      for (int64_t i = 0; i < n; i++) out[i] = bf16_to_f32(x[i]);
-      return;
-    }
-    case HLO_F16: {
-      const uint16_t *x = in;
-      for (int64_t i = 0; i < n; i++) out[i] = f16_to_f32(x[i]);
-      return;
-    }
-    default: return;
-  }
-}
-
-#define ENCODE(ENUM, name, T)                                                     \
-  case HLO_##ENUM: {                                                              \
-    T *y = out;                                                                   \
-    for (int64_t i = 0; i < n; i++) y[i] = (T)name##_from_f64(in[i]);             \
-    return;                                                                       \
-  }
-
-// Doubles as floats rounded to odd: the last bit is set if anything was cut off, so that a second rounding to at most 22
-// bits is right. false: some are below the normal floats, where this does not hold, or NaN, whose bits it would change.
-LEMNOS_CLONES static bool odd_floats(int64_t n, const double *restrict in, float *restrict out) {
-  const uint64_t cut = (UINT64_C(1) << 29) - 1;
-  uint64_t tiny = 0;
-  for (int64_t i = 0; i < n; i++) {
-    uint64_t u;
-    double x = in[i];
-    memcpy(&u, &x, 8);
-    u = (u | ((u & cut) + cut)) & ~cut;
-    memcpy(&x, &u, 8);
-    out[i] = (float)x;
-    tiny |= (uint64_t)(((fabs(in[i]) < 0x1p-126) & (in[i] != 0)) | (in[i] != in[i]));
-  }
-  return !tiny;
-}
-
-void hlo_small_encode(hlo_dtype t, int64_t n, const double *in, void *out, bool via_float) {
-  uint16_t *h = out;
-  float f[EVAL_BLOCK];
-  if ((t == HLO_BF16 || t == HLO_F16) && !via_float && n <= EVAL_BLOCK && odd_floats(n, in, f)) {
-    if (t == HLO_BF16)
-      for (int64_t i = 0; i < n; i++) h[i] = bf16_from_f32(f[i]);
-    else
-      for (int64_t i = 0; i < n; i++) h[i] = f16_from_f32(f[i]);
-    return;
-  }
-  switch (t) {
-    SMALL_BYTES(ENCODE)
-    case HLO_BF16:
-      if (via_float)
-        for (int64_t i = 0; i < n; i++) h[i] = bf16_from_f32((float)in[i]);
-      else
-        for (int64_t i = 0; i < n; i++) h[i] = (uint16_t)bf16_from_f64(in[i]);
-      return;
-    case HLO_F16:
-      if (via_float)
-        for (int64_t i = 0; i < n; i++) h[i] = f16_from_f32((float)in[i]);
-      else
-        for (int64_t i = 0; i < n; i++) h[i] = (uint16_t)f16_from_f64(in[i]);
-      return;
-    default: return;
-  }
-}
 
 // --- typed pairs
 
@@ -184,13 +101,14 @@ static void convert_same(const hlo_eval_param *param, int64_t n, const void *con
 }
 
 static void small_to_core(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {
-  hlo_eval_fn fn = find_core(HLO_F64, param->out_type);
+  hlo_eval_fn fn = find_core(HLO_F32, param->out_type);
   int64_t bi = hlo_dtype_bytes(param->in_type), bo = hlo_dtype_bytes(param->out_type);
-  double x[EVAL_BLOCK];
+  if (param->out_type == HLO_F32) return hlo_small_to_floats(param->in_type, n, in[0], out);
+  float x[EVAL_BLOCK];
   const void *xs[] = {x};
   for (int64_t i = 0; i < n; i += EVAL_BLOCK) {
     int64_t m = n - i < EVAL_BLOCK ? n - i : EVAL_BLOCK;
-    hlo_small_decode(param->in_type, m, (const char *)in[0] + i * bi, x);
+    hlo_small_to_floats(param->in_type, m, (const char *)in[0] + i * bi, x);
     fn(param, m, xs, (char *)out + i * bo);
   }
 }
@@ -205,6 +123,7 @@ static double odd_from_u64(uint64_t v) {
 }
 
 static void core_to_small(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {
+  if (param->in_type == HLO_F32) return hlo_small_from_floats(param->out_type, n, in[0], out);
   hlo_eval_fn fn = find_core(param->in_type, HLO_F64);
   int64_t bi = hlo_dtype_bytes(param->in_type), bo = hlo_dtype_bytes(param->out_type);
   double x[EVAL_BLOCK];
@@ -218,17 +137,17 @@ static void core_to_small(const hlo_eval_param *param, int64_t n, const void *co
       for (int64_t k = 0; k < m; k++) x[k] = (int64_t)u[k] < 0 ? -odd_from_u64(0 - u[k]) : odd_from_u64(u[k]);
     else
       fn(param, m, xs, x);
-    hlo_small_encode(param->out_type, m, x, (char *)out + i * bo, param->in_type == HLO_F32);
+    hlo_small_encode(param->out_type, m, x, (char *)out + i * bo, false);
   }
 }
 
 static void small_to_small(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {
   int64_t bi = hlo_dtype_bytes(param->in_type), bo = hlo_dtype_bytes(param->out_type);
-  double x[EVAL_BLOCK];
+  float x[EVAL_BLOCK];
   for (int64_t i = 0; i < n; i += EVAL_BLOCK) {
     int64_t m = n - i < EVAL_BLOCK ? n - i : EVAL_BLOCK;
-    hlo_small_decode(param->in_type, m, (const char *)in[0] + i * bi, x);
-    hlo_small_encode(param->out_type, m, x, (char *)out + i * bo, true);
+    hlo_small_to_floats(param->in_type, m, (const char *)in[0] + i * bi, x);
+    hlo_small_from_floats(param->out_type, m, x, (char *)out + i * bo);
   }
 }
 

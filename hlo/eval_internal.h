@@ -54,16 +54,7 @@ static inline int eval_leading_zeros(uint64_t v, int bits) {
   return bits - eval_popcount(v);
 }
 
-// a and b sign-extended to 64 bits; a negative exponent gives 0 unless the base is 1 or -1. Wraps.
-static inline uint64_t eval_int_power(uint64_t a, uint64_t b, bool is_signed) {
-  if (is_signed && (int64_t)b < 0) return a == 1 ? 1 : a == UINT64_MAX ? ((b & 1) ? UINT64_MAX : 1) : 0;
-  uint64_t r = 1;
-  for (; b != 0; b >>= 1, a *= a)
-    if (b & 1) r *= a;
-  return r;
-}
-
-// The high half of the 2*bits wide product.
+// The high half of the 2*bits wide product of a and b, both sign-extended to 64 bits.
 static inline uint64_t eval_mul_high(uint64_t a, uint64_t b, int bits, bool is_signed) {
   if (bits <= 32) return (uint64_t)(is_signed ? (int64_t)(a * b) >> bits : (int64_t)((a * b) >> bits));
   uint64_t al = (uint32_t)a, ah = a >> 32, bl = (uint32_t)b, bh = b >> 32;
@@ -81,7 +72,7 @@ static inline uint64_t eval_mul_high(uint64_t a, uint64_t b, int bits, bool is_s
     x &= y; /* of equal numbers only zeros differ */                                                                   \
     T equal;                                                                                                           \
     memcpy(&equal, &x, sizeof x);                                                                                      \
-    T r = a > b ? a : b, s = a + b;                                                                                    \
+    T r = a > b ? a : b, s = (a != a ? a : b) + 0; /* the first NaN, quiet */                                                                                    \
     r = a == b ? equal : r;                                                                                            \
     return a != a || b != b ? s : r;                                                                                   \
   }                                                                                                                    \
@@ -91,7 +82,7 @@ static inline uint64_t eval_mul_high(uint64_t a, uint64_t b, int bits, bool is_s
     x |= y;                                                                                                            \
     T equal;                                                                                                           \
     memcpy(&equal, &x, sizeof x);                                                                                      \
-    T r = a < b ? a : b, s = a + b;                                                                                    \
+    T r = a < b ? a : b, s = (a != a ? a : b) + 0;                                                                                    \
     r = a == b ? equal : r;                                                                                            \
     return a != a || b != b ? s : r;                                                                                   \
   }
@@ -122,6 +113,9 @@ enum { EVAL_BLOCK = 256 };
 
 // true for f4, f6, f8, bf16, f16
 static inline bool eval_is_small(hlo_dtype t) { return t >= HLO_F4E2M1FN && t <= HLO_F16; }
+// eval_small.c. Every value of every small type is exact in a float. `out` must not overlap `in`.
+void hlo_small_to_floats(hlo_dtype t, int64_t n, const void *in, float *out);
+void hlo_small_from_floats(hlo_dtype t, int64_t n, const float *in, void *out);  // rounded to nearest even
 void hlo_small_decode(hlo_dtype t, int64_t n, const void *in, double *out);
 // via_float: the values were rounded (or are exact) in f32 already, or are results of + - * / sqrt on small floats, for
 // which rounding twice is the same as rounding once (f32's 24 bits >= 2 * 11 + 2); allows faster code for f16 and bf16.
@@ -151,5 +145,14 @@ _Static_assert(HLO_U64 - HLO_S2 == 11 && HLO_U2 - HLO_S2 == 6, "order of dtypes.
   {OP##_S2, OP##_S4, OP##_S8, OP##_S16, OP##_S32, OP##_S64, OP##_U2, OP##_U4, OP##_U8, OP##_U16, OP##_U32, OP##_U64}
 #define EVAL_FLOAT_CASE(OP) \
   case HLO_OP_##OP: return t == HLO_F32 ? OP##_F32 : t == HLO_F64 ? OP##_F64 : OP##_small;
+
+// The same with loops of their own for bf16 and f16.
+#define EVAL_HALF_CASE(OP)                                        \
+  case HLO_OP_##OP:                                               \
+    return t == HLO_F32    ? OP##_F32                             \
+           : t == HLO_F64  ? OP##_F64                             \
+           : t == HLO_BF16 ? OP##_BF16                            \
+           : t == HLO_F16  ? OP##_F16                             \
+                           : OP##_small;
 
 #endif

@@ -48,6 +48,15 @@
 static void small_unary(hlo_dtype t, int64_t n, const void *in, void *out, eval_wide_unary_fn fn, bool via_float) {
   double x[EVAL_BLOCK];
   int64_t bytes = hlo_dtype_bytes(t);
+  if (bytes == 1 && n > 2 * EVAL_BLOCK) {  // a table of what there is
+    uint8_t table[256];
+    const uint8_t *p = in;
+    uint8_t *y = out;
+    for (int k = 0; k < 256; k++) table[k] = (uint8_t)k;
+    small_unary(t, 256, table, table, fn, via_float);
+    for (int64_t i = 0; i < n; i++) y[i] = table[p[i]];
+    return;
+  }
   for (int64_t i = 0; i < n; i += EVAL_BLOCK) {
     int64_t m = n - i < EVAL_BLOCK ? n - i : EVAL_BLOCK;
     hlo_small_decode(t, m, (const char *)in + i * bytes, x);
@@ -68,9 +77,20 @@ static void fast_f32(int64_t n, const float *in, float *out, hlo_fast_unary_fn f
 }
 
 #define PRED_UNARY(OP, expr) TYPED_UNARY_LOOP(OP##_PRED, uint8_t, uint8_t, expr)
+#define HALF_UNARY_LOOP(NAME, half, expr)                                                                        \
+  LEMNOS_CLONES static void NAME(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {     \
+    const uint16_t *x = in[0];                                                                                   \
+    uint16_t *y = out;                                                                                           \
+    LEMNOS_IVDEP for (int64_t i = 0; i < n; i++) {                                                               \
+      float a = half##_to_f32(x[i]);                                                                             \
+      y[i] = half##_from_f32(expr);                                                                              \
+    }                                                                                                            \
+  }
 #define FLOAT_UNARY(OP, expr32, expr64)            \
   TYPED_UNARY_LOOP(OP##_F32, float, float, expr32)   \
   TYPED_UNARY_LOOP(OP##_F64, double, double, expr64) \
+  HALF_UNARY_LOOP(OP##_BF16, bf16, expr32)           \
+  HALF_UNARY_LOOP(OP##_F16, f16, expr32)             \
   WIDE_UNARY_LOOP(OP, expr64)                        \
   SMALL_UNARY(OP, true)
 #define LIBRARY_UNARY_LOOP(NAME, TI, TO, expr)                                                     \
@@ -144,7 +164,7 @@ static hlo_eval_fn find_pred(hlo_op op) {
 
 static hlo_eval_fn find_float(hlo_op op, hlo_dtype t) {
   switch (op) {
-#define FLOAT_UNARY(OP, expr32, expr64) EVAL_FLOAT_CASE(OP)
+#define FLOAT_UNARY(OP, expr32, expr64) EVAL_HALF_CASE(OP)
 #define WIDE_UNARY(OP, fn) EVAL_FLOAT_CASE(OP)
 #include "hlo/scalar.def"
     default: return NULL;
