@@ -72,7 +72,7 @@ static void backend_close(backend_state *s) {
   free(s);  // libLLVM stays: its static destructors and its threads make unloading unsafe
 }
 
-// --- the module ------------------------------------------------------------------------------------------------------------
+// --- the module ----------------------------------------------------------------------------------
 
 // Beside the executable or library that this code is in, in the build tree or installed; LEMNOS_LLVM_MODULE overrides.
 static void *open_library(strbuf *tried) {
@@ -154,7 +154,7 @@ static lemnos_status emit_text(backend_state *s, const hlo_target *t, const kern
   return c->emit_text(t, k, what, out);
 }
 
-// --- device ------------------------------------------------------------------------------------------------------------------
+// --- device --------------------------------------------------------------------------------------
 
 static void cpu_name(char *out, size_t room) {
   snprintf(out, room, "CPU");
@@ -288,7 +288,7 @@ static lemnos_status download(backend_device *d, backend_memory *m, int64_t offs
   return LEMNOS_SUCCESS;
 }
 
-// --- code --------------------------------------------------------------------------------------------------------------------
+// --- code ----------------------------------------------------------------------------------------
 
 static void unload(backend_device *d, backend_program *p) {
   (void)d;
@@ -323,7 +323,7 @@ static lemnos_status load(backend_device *d, const backend_code *code, kernel *c
   return LEMNOS_SUCCESS;
 }
 
-// --- queue -------------------------------------------------------------------------------------------------------------------
+// --- queue ---------------------------------------------------------------------------------------
 
 static lemnos_status queue_create(backend_device *d, backend_queue **out) {
   backend_queue *q = heap_alloc(sizeof *q);

@@ -106,7 +106,7 @@ static lemnos_status build(const hlo_target *t, kernel *const *kernels, int firs
   return status;
 }
 
-// --- compile -------------------------------------------------------------------------------------------------------------
+// --- compile -------------------------------------------------------------------------------------
 
 typedef struct batch {
   int first, last;
@@ -233,7 +233,7 @@ static lemnos_status emit_text(const hlo_target *t, const kernel *k, backend_emi
   return status;
 }
 
-// --- load ------------------------------------------------------------------------------------------------------------------
+// --- load ----------------------------------------------------------------------------------------
 
 struct llvm_loaded {
   LLVMOrcLLJITRef jit;

@@ -30,7 +30,7 @@ static void spirv_close(backend_state *s) {
   free(s);
 }
 
-// --- target half -----------------------------------------------------------------------------------------------------------------
+// --- target half ---------------------------------------------------------------------------------
 
 static lemnos_status target_parse(backend_state *s, strv spec, hlo_target *out) {
   const vulkan_gpu *g;
@@ -75,7 +75,7 @@ static lemnos_status emit_text(backend_state *s, const hlo_target *t, const kern
   return vulkan_emit_stats(s, g, k, what == BACKEND_EMIT_ASM, out);
 }
 
-// --- device half -----------------------------------------------------------------------------------------------------------------
+// --- device half ---------------------------------------------------------------------------------
 
 static lemnos_status enumerate(backend_state *s, int max, backend_device_info *out, int *out_n, strbuf *why) {
   LEMNOS_TRY(vulkan_state_enumerate(s));

@@ -9,7 +9,7 @@ static kernel_type bool_of(kernel_type t) { return spirv_with_scalar(t, KERNEL_I
 static kernel_type i32_of(kernel_type t) { return spirv_with_scalar(t, KERNEL_I32); }
 static kernel_type f32_of(kernel_type t) { return spirv_with_scalar(t, KERNEL_F32); }
 
-// --- integers ----------------------------------------------------------------------------------------------------------------
+// --- integers ------------------------------------------------------------------------------------
 
 static spirv_id truncate_to(spirv_emitter *e, kernel_type from, kernel_type to, spirv_id x) {
   if (to.scalar != KERNEL_I1) return spirv_u1(e, SpvOpUConvert, to, x);
@@ -38,7 +38,7 @@ static spirv_id extend(spirv_emitter *e, SpvOp op, kernel_type from, kernel_type
   return spirv_select(e, to, x, spirv_emit_int(e, to, op == SpvOpSConvert ? -1 : 1), spirv_emit_int(e, to, 0));
 }
 
-// --- floats ------------------------------------------------------------------------------------------------------------------
+// --- floats --------------------------------------------------------------------------------------
 
 // f64 -> f32 rounded to odd: a narrower rounding that follows is then the only one that counts.
 static spirv_id narrow_to_odd(spirv_emitter *e, kernel_type from, spirv_id x) {

@@ -10,7 +10,7 @@ void spirv_emit_fail(spirv_emitter *e, const char *format, ...) {
   va_end(args);
 }
 
-// --- types and constants -------------------------------------------------------------------------------------------------------
+// --- types and constants -------------------------------------------------------------------------
 
 spirv_id spirv_emit_scalar_type(spirv_emitter *e, kernel_scalar s) {
   int bits = kernel_scalar_table[s].bits;
@@ -48,7 +48,7 @@ spirv_id spirv_emit_float(spirv_emitter *e, kernel_type t, double x) {
   return splat_constant(e, t, spirv_const_float(&e->w, spirv_bits(t), x));
 }
 
-// --- operations ---------------------------------------------------------------------------------------------------------------------
+// --- operations ----------------------------------------------------------------------------------
 
 spirv_id spirv_u1(spirv_emitter *e, SpvOp op, kernel_type result, spirv_id a) {
   return spirv_op(&e->w, op, spirv_emit_type(e, result), 1, &a);
@@ -94,7 +94,7 @@ void spirv_exact(spirv_emitter *e, spirv_id result) {
   spirv_writer_decorate(&e->w, result, SpvDecorationNoContraction, 0, NULL);
 }
 
-// --- parameters ------------------------------------------------------------------------------------------------------------------------
+// --- parameters ----------------------------------------------------------------------------------
 
 spirv_caps spirv_caps_minimum(void) {
   return (spirv_caps){.descriptor_range = (int64_t)1 << 27, .descriptors = 4, .descriptor_align = 256, .push_bytes = 128,
@@ -183,7 +183,7 @@ static void declare_arrays(spirv_emitter *e) {
   }
 }
 
-// --- the grid ------------------------------------------------------------------------------------------------------------------------
+// --- the grid ------------------------------------------------------------------------------------
 
 // Invocations a workgroup for a kernel without groups of its own.
 static uint32_t choose_local(const hlo_target *t, int64_t grid) {
@@ -260,7 +260,7 @@ static void emit_item(spirv_emitter *e) {
   e->item = spirv_u2(e, SpvOpIAdd, index, base, e->local);
 }
 
-// --- execution modes -----------------------------------------------------------------------------------------------------------------------
+// --- execution modes -----------------------------------------------------------------------------
 
 static void float_mode(spirv_emitter *e, SpvExecutionMode mode, SpvCapability cap, const bool allowed[3], bool independent) {
   bool all = true;
@@ -285,7 +285,7 @@ static void execution_modes(spirv_emitter *e) {
   float_mode(e, SpvExecutionModeRoundingModeRTE, SpvCapabilityRoundingModeRTE, c->round_even, c->rounding_independent);
 }
 
-// --- the kernel ----------------------------------------------------------------------------------------------------------------------------
+// --- the kernel ----------------------------------------------------------------------------------
 
 static void emit_body(spirv_emitter *e, bool inexact) {
   emit_item(e);

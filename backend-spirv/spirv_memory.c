@@ -19,7 +19,7 @@ static kernel_scalar mem_scalar(const spirv_emitter *e, kernel_mem m) {
   return m.space == KERNEL_PARAM ? e->k->params[m.index].elem : e->k->arrays.data[m.index].elem;
 }
 
-// --- views of parameters -----------------------------------------------------------------------------------------------------
+// --- views of parameters -------------------------------------------------------------------------
 
 static spirv_id view_elem(spirv_emitter *e, kernel_scalar s, int lanes) {
   if (s == KERNEL_I1) spirv_emit_fail(e, "no SPIR-V for i1 in memory");
@@ -74,7 +74,7 @@ static spirv_id param_view(spirv_emitter *e, int p, int lanes) {
   return *view;
 }
 
-// --- pointers ------------------------------------------------------------------------------------------------------------------
+// --- pointers ------------------------------------------------------------------------------------
 
 typedef struct place {
   spirv_id pointer;
@@ -218,7 +218,7 @@ static int access_lanes(const spirv_emitter *e, const kernel_instr *i, int lanes
   return n;
 }
 
-// --- handlers ---------------------------------------------------------------------------------------------------------------------
+// --- handlers ------------------------------------------------------------------------------------
 
 static kernel_type scalar_type(kernel_scalar s) { return kernel_type_make(s, 1); }
 

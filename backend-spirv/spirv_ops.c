@@ -19,7 +19,7 @@ typedef struct op_row {
 
 static const op_row table[KERNEL_OP_COUNT];
 
-// --- shorthands --------------------------------------------------------------------------------------------------------------
+// --- shorthands ----------------------------------------------------------------------------------
 
 static kernel_type bool_of(kernel_type t) { return spirv_with_scalar(t, KERNEL_I1); }
 static kernel_type i32_of(kernel_type t) { return spirv_with_scalar(t, KERNEL_I32); }
@@ -37,7 +37,7 @@ static kernel_type bits_type(kernel_type t) {
   return spirv_with_scalar(t, bits == 16 ? KERNEL_I16 : bits == 64 ? KERNEL_I64 : KERNEL_I32);
 }
 
-// --- two-operand arithmetic -------------------------------------------------------------------------------------------------------
+// --- two-operand arithmetic ----------------------------------------------------------------------
 
 static spirv_id bool_and_not(spirv_emitter *e, kernel_type t, spirv_id a, spirv_id b) {  // a and not b
   return spirv_u2(e, SpvOpLogicalAnd, t, a, spirv_u1(e, SpvOpLogicalNot, t, b));
@@ -175,7 +175,7 @@ spirv_id spirv_emit_binary(spirv_emitter *e, kernel_op op, kernel_type t, spirv_
   return 0;
 }
 
-// --- handlers ------------------------------------------------------------------------------------------------------------------
+// --- handlers ------------------------------------------------------------------------------------
 
 static kernel_type operand_type(const kernel_instr *i, int o) { return i->operands[o]->type; }
 static spirv_id operand(spirv_emitter *e, const kernel_instr *i, int o) { return spirv_value(e, i->operands[o]); }
@@ -287,7 +287,7 @@ static void clz(spirv_emitter *e, const kernel_instr *i) {
   result(e, i, bits == 32 ? count : spirv_u1(e, SpvOpUConvert, t, count));
 }
 
-// --- vectors ----------------------------------------------------------------------------------------------------------------------
+// --- vectors -------------------------------------------------------------------------------------
 
 static void splat(spirv_emitter *e, const kernel_instr *i) {
   result(e, i, spirv_splat(e, i->results[0].type, operand(e, i, 0)));
@@ -368,7 +368,7 @@ static void reduce(spirv_emitter *e, const kernel_instr *i) {
   result(e, i, v);
 }
 
-// --- groups --------------------------------------------------------------------------------------------------------------------------
+// --- groups --------------------------------------------------------------------------------------
 
 static void barrier(spirv_emitter *e, const kernel_instr *i) {
   spirv_id scope = spirv_const_u32(&e->w, SpvScopeWorkgroup);
@@ -450,7 +450,7 @@ static void never(spirv_emitter *e, const kernel_instr *i) {
 
 static void yield(spirv_emitter *e, const kernel_instr *i) {}  // read by the owner of the block
 
-// --- the table -----------------------------------------------------------------------------------------------------------------------
+// --- the table -----------------------------------------------------------------------------------
 
 #define EXPANDED {.emit = never, .unsupported = "not expanded before code generation"}
 #define ARITH(i, f, b, fn) {.emit = binary, .int_op = i, .float_op = f, .bool_op = b, .build = fn}

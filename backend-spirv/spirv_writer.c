@@ -26,7 +26,7 @@ void spirv_writer_deinit(spirv_writer *w) {
   u64map_deinit(&w->seen);
 }
 
-// --- words ---------------------------------------------------------------------------------------------------------------
+// --- words ---------------------------------------------------------------------------------------
 
 static void put(spirv_words *s, uint32_t word) { vec_push(NULL, s, word); }
 
@@ -87,7 +87,7 @@ void spirv_writer_decorate_member(spirv_writer *w, spirv_id type, uint32_t membe
   put_all(&w->decorations, n, operands);
 }
 
-// --- interning -------------------------------------------------------------------------------------------------------------
+// --- interning -----------------------------------------------------------------------------------
 
 // The id of the global instruction with these words (op, result type or 0, salt, operands); *is_new tells whether the caller has
 // to write it. Salt keeps apart what differs only in decorations.
@@ -130,7 +130,7 @@ static spirv_id global(spirv_writer *w, SpvOp op, spirv_id type, uint32_t salt, 
   return id;
 }
 
-// --- types -----------------------------------------------------------------------------------------------------------------
+// --- types ---------------------------------------------------------------------------------------
 
 spirv_id spirv_type_void(spirv_writer *w) { return global(w, SpvOpTypeVoid, 0, 0, 0, NULL, NULL); }
 spirv_id spirv_type_bool(spirv_writer *w) { return global(w, SpvOpTypeBool, 0, 0, 0, NULL, NULL); }
@@ -187,7 +187,7 @@ spirv_id spirv_type_struct(spirv_writer *w, int n, const spirv_id *members) {
   return id;
 }
 
-// --- constants --------------------------------------------------------------------------------------------------------------
+// --- constants -----------------------------------------------------------------------------------
 
 spirv_id spirv_const_bool(spirv_writer *w, bool x) {
   return global(w, x ? SpvOpConstantTrue : SpvOpConstantFalse, spirv_type_bool(w), 0, 0, NULL, NULL);
@@ -219,7 +219,7 @@ spirv_id spirv_const_composite(spirv_writer *w, spirv_id type, int n, const spir
   return global(w, SpvOpConstantComposite, type, 0, n, parts, NULL);
 }
 
-// --- variables and instructions --------------------------------------------------------------------------------------------------
+// --- variables and instructions ------------------------------------------------------------------
 
 spirv_id spirv_variable(spirv_writer *w, SpvStorageClass c, spirv_id type) {
   spirv_id pointer = spirv_type_pointer(w, c, type), id = spirv_writer_id(w);
@@ -259,7 +259,7 @@ spirv_id spirv_glsl(spirv_writer *w, enum GLSLstd450 inst, spirv_id type, int n,
 
 void spirv_label(spirv_writer *w, spirv_id label) { spirv_op_void(w, SpvOpLabel, 1, &label); }
 
-// --- the module -----------------------------------------------------------------------------------------------------------------
+// --- the module ----------------------------------------------------------------------------------
 
 static void put_head_sections(spirv_writer *w, spirv_words *out) {
   put_all(out, w->capabilities.len, w->capabilities.data);

@@ -39,7 +39,7 @@ lemnos_status vulkan_memory_choose_types(backend_device *d) {
   return LEMNOS_SUCCESS;
 }
 
-// --- blocks ------------------------------------------------------------------------------------------------------------------
+// --- blocks --------------------------------------------------------------------------------------
 
 static lemnos_status fill_block(backend_device *d, vulkan_block *b, uint32_t type, bool map) {
   const vulkan_device_symbols *vk = &d->vk;
@@ -126,7 +126,7 @@ static void give_back(vulkan_block *b, int64_t offset, int64_t size) {
   }
 }
 
-// --- allocation -----------------------------------------------------------------------------------------------------------------
+// --- allocation ----------------------------------------------------------------------------------
 
 static lemnos_status alloc_locked(backend_device *d, int64_t size, vulkan_block **block, int64_t *offset) {
   bool own = size > LAST_BLOCK / 2;
@@ -196,7 +196,7 @@ void *vulkan_memory_map(backend_device *d, backend_memory *m) {
   return m->block->mapped ? m->block->mapped + m->offset : NULL;
 }
 
-// --- copies through staging ---------------------------------------------------------------------------------------------------------
+// --- copies through staging ----------------------------------------------------------------------
 
 static lemnos_status check_range(const backend_memory *m, int64_t offset, int64_t size) {
   if (offset >= 0 && size >= 0 && offset <= m->size && size <= m->size - offset) return LEMNOS_SUCCESS;

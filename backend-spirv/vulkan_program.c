@@ -60,7 +60,7 @@ lemnos_status vulkan_pipeline_create(backend_device *d, const spirv_kernel_info 
   return status;
 }
 
-// --- programs -------------------------------------------------------------------------------------------------------------------
+// --- programs ------------------------------------------------------------------------------------
 
 typedef struct job {
   backend_device *d;

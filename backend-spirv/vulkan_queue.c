@@ -45,7 +45,7 @@ static lemnos_status failed(backend_queue *q, VkResult r, const char *what) {
   return again(q);
 }
 
-// --- batches -------------------------------------------------------------------------------------------------------------------
+// --- batches -------------------------------------------------------------------------------------
 
 static void destroy_batch(backend_queue *q, batch *b) {
   const vulkan_device_symbols *vk = &q->d->vk;
@@ -101,7 +101,7 @@ static lemnos_status begin(backend_queue *q) {
   return q->profiling ? start_queries(q, b) : LEMNOS_SUCCESS;
 }
 
-// --- hazards -----------------------------------------------------------------------------------------------------------------------
+// --- hazards -------------------------------------------------------------------------------------
 
 enum { WORK_STAGES = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT };
 enum { WORK_READS = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_TRANSFER_READ_BIT };
@@ -135,7 +135,7 @@ static void order(backend_queue *q, int n, const range *ranges) {
     if (ranges[i].from < ranges[i].to) vec_push(NULL, &q->ranges, ranges[i]);
 }
 
-// --- descriptors --------------------------------------------------------------------------------------------------------------------
+// --- descriptors ---------------------------------------------------------------------------------
 
 static lemnos_status add_pool(backend_queue *q, batch *b) {
   VkDescriptorPoolSize size = {.type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .descriptorCount = POOL_DESCRIPTORS};
@@ -185,7 +185,7 @@ static lemnos_status bind_buffers(backend_queue *q, const vulkan_pipeline *p, co
   return LEMNOS_SUCCESS;
 }
 
-// --- launches ------------------------------------------------------------------------------------------------------------------------
+// --- launches ------------------------------------------------------------------------------------
 
 typedef struct arguments {
   range ranges[SPIRV_MAX_PARAMS];
@@ -292,7 +292,7 @@ lemnos_status vulkan_queue_warm(backend_queue *q, backend_program *p) {
   return status;
 }
 
-// --- submit and wait -------------------------------------------------------------------------------------------------------------------
+// --- submit and wait -----------------------------------------------------------------------------
 
 lemnos_status vulkan_queue_submit(backend_queue *q) {
   if (q->failed) return again(q);
@@ -382,7 +382,7 @@ void vulkan_queue_destroy(backend_queue *q) {
   free(q);
 }
 
-// --- profiling -----------------------------------------------------------------------------------------------------------------------
+// --- profiling -----------------------------------------------------------------------------------
 
 lemnos_status vulkan_queue_profile_begin(backend_queue *q) {
   if (!q->d->gpu->timestamp_bits)

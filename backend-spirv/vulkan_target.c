@@ -37,7 +37,7 @@ lemnos_status vulkan_result_status(VkResult r, const char *what) {
   return lemnos_status_make(code, "%s: %s (%d)", what, vulkan_result_name(r), (int)r);
 }
 
-// --- description ---------------------------------------------------------------------------------------------------------------
+// --- description ---------------------------------------------------------------------------------
 
 typedef struct query {
   VkPhysicalDeviceProperties2 props;
@@ -270,7 +270,7 @@ lemnos_status vulkan_gpu_describe(vulkan_driver *d, VkPhysicalDevice p, vulkan_g
   return status;
 }
 
-// --- the list ----------------------------------------------------------------------------------------------------------------------
+// --- the list ------------------------------------------------------------------------------------
 
 static void note(backend_state *s, lemnos_status status) {
   strbuf_printf(&s->why, "vulkan: %s\n", lemnos_status_message(status));
@@ -328,7 +328,7 @@ lemnos_status vulkan_state_enumerate(backend_state *s) {
   return LEMNOS_SUCCESS;
 }
 
-// --- named targets -----------------------------------------------------------------------------------------------------------------
+// --- named targets -------------------------------------------------------------------------------
 
 static vulkan_driver *open_radv(lemnos_status *status) {
   static const char *const folders[] = {"/usr/share/vulkan/icd.d", "/usr/local/share/vulkan/icd.d", "/etc/vulkan/icd.d"};

@@ -113,7 +113,7 @@ typedef struct bc_reader {
   struct mlir_type_table *types;
 } bc_reader;
 
-// --- bytecode_reader.c: errors and primitives --------------------------------------------------------------------
+// --- bytecode_reader.c: errors and primitives ----------------------------------------------------
 
 // Records the first error, at byte `pos`. Always returns false.
 bool bc_fail(bc_reader *r, size_t pos, const char *format, ...) LEMNOS_PRINTF(3, 4);
@@ -136,7 +136,7 @@ static inline size_t bc_left(const bc_cursor *c) { return c->end - c->pos; }
 // " (written for StableHLO 2.0.0, newest known is 1.20.0)" or "": for messages about unknown things.
 const char *bc_version_note(bc_reader *r);
 
-// --- bytecode_table.c: the attribute and type tables ---------------------------------------------------------------
+// --- bytecode_table.c: the attribute and type tables ---------------------------------------------
 
 bool bc_read_tables(bc_reader *r);
 // For decoders: read a reference; NULL if it is not decoded yet (then r->missing is not 0) or on failure.
@@ -171,7 +171,7 @@ int bc_float_width(strv name);  // in bits, 0 if it is no float type's name
 // A dense attribute of tensor type `type` from its payload at pos; NULL on failure.
 const mlir_attr *bc_new_dense(bc_reader *r, const mlir_type *type, size_t pos, size_t size);
 
-// --- decoders: the value of one entry, NULL if something is missing or wrong -------------------------------------
+// --- decoders: the value of one entry, NULL if something is missing or wrong ---------------------
 
 const mlir_attr *bc_builtin_attr(bc_reader *r, bc_cursor *c);  // bytecode_builtin.c
 const mlir_type *bc_builtin_type(bc_reader *r, bc_cursor *c);
@@ -208,7 +208,7 @@ typedef enum bc_enum {
 } bc_enum;
 const mlir_attr *bc_read_enum(bc_reader *r, bc_cursor *c, bc_enum which, strv dialect);
 
-// --- bytecode_ir.c, bytecode_upgrade.c -----------------------------------------------------------------------------
+// --- bytecode_ir.c, bytecode_upgrade.c -----------------------------------------------------------
 
 bool bc_read_ir(bc_reader *r, mlir_module *m);
 const vhlo_op_info *vhlo_op_find(strv name);

@@ -5,7 +5,7 @@
 
 #include "frontend/bytecode.h"
 
-// --- locations ------------------------------------------------------------------------------------------------------
+// --- locations -----------------------------------------------------------------------------------
 
 static const mlir_attr *new_location(bc_reader *r, const loc *l) {
   mlir_attr *a = bc_new(r, MLIR_ATTR_LOCATION);
@@ -85,7 +85,7 @@ static const mlir_attr *fused_location(bc_reader *r, bc_cursor *c, bool has_meta
   return new_location(r, l);
 }
 
-// --- attributes -----------------------------------------------------------------------------------------------------
+// --- attributes ----------------------------------------------------------------------------------
 
 const mlir_attr *bc_read_array(bc_reader *r, bc_cursor *c) {
   int32_t n = 0;
@@ -259,7 +259,7 @@ const mlir_attr *bc_builtin_attr(bc_reader *r, bc_cursor *c) {
   }
 }
 
-// --- types ----------------------------------------------------------------------------------------------------------
+// --- types ---------------------------------------------------------------------------------------
 
 const mlir_type *bc_read_shaped_type(bc_reader *r, bc_cursor *c, mlir_type_kind kind, const mlir_attr *encoding) {
   mlir_type t = {.kind = kind, .encoding = encoding};
@@ -364,7 +364,7 @@ const mlir_type *bc_builtin_type(bc_reader *r, bc_cursor *c) {
   }
 }
 
-// --- text forms -----------------------------------------------------------------------------------------------------
+// --- text forms ----------------------------------------------------------------------------------
 
 const mlir_type *bc_asm_type(bc_reader *r, strv text) {
   if (bc_float_width(text) > 0) return bc_float_type(r, text);

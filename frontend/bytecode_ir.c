@@ -41,7 +41,7 @@ typedef struct raw_op {
 
 static bool read_region(ir_reader *ir, bc_cursor *c, mlir_region *region);
 
-// --- attributes -----------------------------------------------------------------------------------------------------
+// --- attributes ----------------------------------------------------------------------------------
 
 static bool add_dictionary(ir_reader *ir, raw_op *raw, const mlir_attr *dict, size_t pos) {
   if (!dict) return false;
@@ -106,7 +106,7 @@ static bool read_properties(ir_reader *ir, raw_op *raw, bc_cursor *c) {
   return read_listed_properties(ir, raw, &record, list, false);
 }
 
-// --- operations -----------------------------------------------------------------------------------------------------
+// --- operations ----------------------------------------------------------------------------------
 
 static void skip_use_list(bc_reader *r, bc_cursor *c, uint32_t n_values) {
   uint64_t n = n_values > 1 ? bc_varint(r, c) : 1;
@@ -273,7 +273,7 @@ static mlir_op *read_op(ir_reader *ir, bc_cursor *c, numbering *n, mlir_block *b
   return r->failed ? NULL : op;
 }
 
-// --- regions --------------------------------------------------------------------------------------------------------
+// --- regions -------------------------------------------------------------------------------------
 
 static bool read_block_args(ir_reader *ir, bc_cursor *c, numbering *n, mlir_block *block) {
   bc_reader *r = ir->r;

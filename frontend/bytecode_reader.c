@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// --- errors ---------------------------------------------------------------------------------------------------------
+// --- errors --------------------------------------------------------------------------------------
 
 static bool fail_v(bc_reader *r, lemnos_status_code code, size_t pos, const char *format, va_list args) {
   if (r->failed) return false;
@@ -48,7 +48,7 @@ const char *bc_version_note(bc_reader *r) {
                       r->vhlo_version >> 16, r->vhlo_version >> 8 & 255, r->vhlo_version & 255);
 }
 
-// --- primitives -----------------------------------------------------------------------------------------------------
+// --- primitives ----------------------------------------------------------------------------------
 
 uint8_t bc_byte(bc_reader *r, bc_cursor *c) {
   if (r->failed) return 0;
@@ -164,7 +164,7 @@ uint64_t bc_apint(bc_reader *r, bc_cursor *c, int width) {
   return low;
 }
 
-// --- sections -------------------------------------------------------------------------------------------------------
+// --- sections ------------------------------------------------------------------------------------
 
 static const char *const section_names[BC_N_SECTIONS] = {
     "String",   "Dialect",        "AttrType",        "AttrTypeOffset", "IR",
@@ -324,7 +324,7 @@ static bool read_properties(bc_reader *r) {
   return !r->failed;
 }
 
-// --- resources ------------------------------------------------------------------------------------------------------
+// --- resources -----------------------------------------------------------------------------------
 
 static bool read_resource_body(bc_reader *r, bc_cursor body, bc_resource *res) {
   if (bc_left(&body) == 0) return true;  // declared only
@@ -377,7 +377,7 @@ static bool read_resources(bc_reader *r) {
   return !r->failed;
 }
 
-// --- entry ----------------------------------------------------------------------------------------------------------
+// --- entry ---------------------------------------------------------------------------------------
 
 bool mlir_is_bytecode(const void *data, size_t size) {
   return data && size >= 4 && memcmp(data, "ML\xEFR", 4) == 0;

@@ -3,7 +3,7 @@
 // enumerations, which VHLO numbers in the same way.
 #include "frontend/bytecode.h"
 
-// --- enumerations ---------------------------------------------------------------------------------------------------
+// --- enumerations --------------------------------------------------------------------------------
 
 enum { MAX_ENUM = 6 };
 
@@ -38,7 +38,7 @@ const mlir_attr *bc_read_enum(bc_reader *r, bc_cursor *c, bc_enum which, strv di
   return bc_new_enum(r, dialect, enums[which].mnemonic, enums[which].keywords[v]);
 }
 
-// --- structs --------------------------------------------------------------------------------------------------------
+// --- structs -------------------------------------------------------------------------------------
 
 // Fields in the order of the encoding: 'n' for a number, 'N' for a list.
 static const mlir_attr *read_struct(bc_reader *r, bc_cursor *c, const char *mnemonic, const char *kinds,

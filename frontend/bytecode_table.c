@@ -9,7 +9,7 @@
 
 #include "frontend/bytecode.h"
 
-// --- the index ------------------------------------------------------------------------------------------------------
+// --- the index -----------------------------------------------------------------------------------
 
 static bool read_entries(bc_reader *r, bc_cursor *c, uint32_t first, uint32_t n, size_t *pos, size_t end) {
   for (uint32_t i = 0; i < n && !r->failed;) {
@@ -47,7 +47,7 @@ bool bc_read_tables(bc_reader *r) {
   return true;
 }
 
-// --- resolution -----------------------------------------------------------------------------------------------------
+// --- resolution ----------------------------------------------------------------------------------
 
 static const void *custom_value(bc_reader *r, const bc_entry *e, bool is_attr, bc_cursor *c) {
   switch (r->dialects[e->dialect].kind) {
@@ -207,7 +207,7 @@ const mlir_type *bc_get_type(bc_reader *r, uint64_t index, size_t pos) {
   return bc_resolve(r, r->n_attrs + (uint32_t)index);
 }
 
-// --- constructors ---------------------------------------------------------------------------------------------------
+// --- constructors --------------------------------------------------------------------------------
 
 mlir_attr *bc_new(bc_reader *r, mlir_attr_kind kind) {
   mlir_attr *a = ARENA_NEW(r->arena, mlir_attr);
@@ -334,7 +334,7 @@ int bc_float_width(strv name) {
   return 0;
 }
 
-// --- dense payloads -------------------------------------------------------------------------------------------------
+// --- dense payloads ------------------------------------------------------------------------------
 
 // Bytes of one element as stored in the file, and the number of value bits where it is less (for masking), else 0.
 static size_t element_size(const mlir_type *e, int *out_narrow, size_t *out_align) {

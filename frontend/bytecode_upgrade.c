@@ -33,7 +33,7 @@ const vhlo_op_info *vhlo_op_find(strv name) {
   return NULL;
 }
 
-// --- conversions of single attributes -------------------------------------------------------------------------------
+// --- conversions of single attributes ------------------------------------------------------------
 
 typedef struct upgrade {
   bc_reader *r;
@@ -172,7 +172,7 @@ static bool add(upgrade *u, char what, strv name, const mlir_attr *v) {
   return true;
 }
 
-// --- an operation's attributes --------------------------------------------------------------------------------------
+// --- an operation's attributes -------------------------------------------------------------------
 
 static int find(const mlir_named_attr *in, int n_in, strv name) {
   for (int i = 0; i < n_in; i++)
@@ -225,7 +225,7 @@ bool bc_upgrade_attrs(bc_reader *r, const vhlo_op_info *info, const mlir_named_a
   return true;
 }
 
-// --- operations of other dialects -----------------------------------------------------------------------------------
+// --- operations of other dialects ----------------------------------------------------------------
 
 static const struct {
   const char *name, *properties;

@@ -6,7 +6,7 @@
 
 #include "frontend/bytecode.h"
 
-// --- attributes -----------------------------------------------------------------------------------------------------
+// --- attributes ----------------------------------------------------------------------------------
 
 // Codes 22 to 25: meshes as replica groups. A string in place of the mesh is a symbol.
 static const mlir_attr *mesh_attr(bc_reader *r, bc_cursor *c, uint64_t code) {
@@ -78,7 +78,7 @@ const mlir_attr *bc_vhlo_attr(bc_reader *r, bc_cursor *c) {
   }
 }
 
-// --- types ----------------------------------------------------------------------------------------------------------
+// --- types ---------------------------------------------------------------------------------------
 
 static double read_f64(bc_reader *r, bc_cursor *c) {
   uint64_t bits = bc_apint(r, c, 64);

@@ -60,7 +60,7 @@ static const char *symbol(exporter *e, const hlo_computation *c) {
   return name;
 }
 
-// --- values ---------------------------------------------------------------------------------------------------------
+// --- values --------------------------------------------------------------------------------------
 
 static void operand_leaves(exporter *e, const hlo_instr *i, int first, int n, names *out) {
   int total = 0;
@@ -110,7 +110,7 @@ static void finish(exporter *e, const hlo_instr *i, int first_operand, int n_ope
   strbuf_append_cstr(e->out, ")\n");
 }
 
-// --- regions --------------------------------------------------------------------------------------------------------
+// --- regions -------------------------------------------------------------------------------------
 
 // Parameters as block arguments.
 static void region(exporter *e, const hlo_computation *c, bool first) {
@@ -147,7 +147,7 @@ static void branch(exporter *e, const hlo_instr *i, int k) {
   strbuf_append_char(e->out, '}');
 }
 
-// --- instructions ---------------------------------------------------------------------------------------------------
+// --- instructions --------------------------------------------------------------------------------
 
 static void alias(exporter *e, const hlo_instr *i, const names *x, int first, int n) {
   names *y = new_names(e, n);
@@ -262,7 +262,7 @@ static void computation_body(exporter *e, const hlo_computation *c, const char *
   e->indent--;
 }
 
-// --- functions ------------------------------------------------------------------------------------------------------
+// --- functions -----------------------------------------------------------------------------------
 
 static void donation(exporter *e, const hlo_module *m, int param) {
   if (!m->param_donated || !m->param_donated[param]) return;

@@ -25,7 +25,7 @@ void export_string(strbuf *out, strv s) {
   strbuf_append_char(out, '"');
 }
 
-// --- values ---------------------------------------------------------------------------------------------------------
+// --- values --------------------------------------------------------------------------------------
 
 static void put_bracketed(strbuf *out, hlo_i64s l) {
   strbuf_append_char(out, '[');
@@ -149,7 +149,7 @@ static void put_literal(strbuf *out, const hlo_literal *l) {
   put_literal_type(out, s);
 }
 
-// --- structs --------------------------------------------------------------------------------------------------------
+// --- structs -------------------------------------------------------------------------------------
 
 static void struct_list(strbuf *out, bool *first, const char *name, hlo_i64s l) {
   if (!l.n) return;
@@ -251,7 +251,7 @@ static void put_window(strbuf *out, bool *first, const hlo_window *w, bool conv,
   strbuf_printf(out, "> : tensor<%dx2xi64>", w->n);
 }
 
-// --- one field by its kind ------------------------------------------------------------------------------------------
+// --- one field by its kind -----------------------------------------------------------------------
 
 static const char *int_type(const char *name) {
   if (!strcmp(name, "exponent_bits") || !strcmp(name, "mantissa_bits") || !strcmp(name, "version")) return "i32";
@@ -344,7 +344,7 @@ static void put_field(strbuf *out, const hlo_attr_desc *d, const void *p, const 
   }
 }
 
-// --- fields that are several attributes -----------------------------------------------------------------------------
+// --- fields that are several attributes ----------------------------------------------------------
 
 static void put_ints_of(strbuf *out, bool *first, const char *name, const int64_t *data, int n) {
   export_key(out, first, name);

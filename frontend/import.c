@@ -9,7 +9,7 @@
 
 #include "frontend/import_internal.h"
 
-// --- reports --------------------------------------------------------------------------------------------------------
+// --- reports -------------------------------------------------------------------------------------
 
 // Line `line` of the module's text, if l points into it.
 static strv source_line(const import_ctx *c, const loc *l) {
@@ -47,7 +47,7 @@ bool import_refuse(import_ctx *c, const loc *l, const char *format, ...) {
   return false;
 }
 
-// --- values and instructions ----------------------------------------------------------------------------------------
+// --- values and instructions ---------------------------------------------------------------------
 
 void import_bind(import_ctx *c, import_scope *s, const mlir_value *v, hlo_instr *i) {
   ptrmap_put(c->arena, &s->values, v, i);
@@ -115,7 +115,7 @@ hlo_instr *import_emit(import_ctx *c, import_scope *s, hlo_op op, const hlo_shap
                           attrs, l, (strv){0});
 }
 
-// --- operations -----------------------------------------------------------------------------------------------------
+// --- operations ----------------------------------------------------------------------------------
 
 bool import_is_terminator(const mlir_op *op) {
   return strv_eq_cstr(op->name, "stablehlo.return") || strv_eq_cstr(op->name, "func.return") ||
@@ -161,7 +161,7 @@ void import_set_root(import_ctx *c, import_scope *s, const import_values *v, con
   s->computation->root = hlo_build_tuple(&b, v->len, v->data);
 }
 
-// --- functions ------------------------------------------------------------------------------------------------------
+// --- functions -----------------------------------------------------------------------------------
 
 // The values of a function have the types that it declares: parameters in front, results behind them.
 static bool has_type(import_ctx *c, const import_func *f, const mlir_type *want, const mlir_type *have, const char *what,
@@ -272,7 +272,7 @@ static bool argument_attributes(import_ctx *c, const import_func *f) {
   return true;
 }
 
-// --- the module -----------------------------------------------------------------------------------------------------
+// --- the module ----------------------------------------------------------------------------------
 
 static const mlir_block *module_block(const mlir_module *m) {
   return m->op && m->op->n_regions ? m->op->regions[0].first : NULL;
@@ -413,7 +413,7 @@ lemnos_status import_list_entries(const mlir_module *m, arena *a, strv **out_nam
   return LEMNOS_SUCCESS;
 }
 
-// --- any program ----------------------------------------------------------------------------------------------------
+// --- any program ---------------------------------------------------------------------------------
 
 static strv skip_comments(strv s) {
   for (;;) {

@@ -6,7 +6,7 @@
 // integers may be DENSE_ARRAY, DENSE or ARRAY. Absent attributes get the defaults of StableHLO's operation definitions.
 #include "frontend/import_internal.h"
 
-// --- pieces ---------------------------------------------------------------------------------------------------------
+// --- pieces --------------------------------------------------------------------------------------
 
 strv import_op_label(const mlir_op *op) {
   strv dialect, name;
@@ -149,7 +149,7 @@ strv import_attr_text(import_ctx *c, const mlir_attr *a) {
   return s;
 }
 
-// --- structs --------------------------------------------------------------------------------------------------------
+// --- structs -------------------------------------------------------------------------------------
 
 static bool entry_list(import_ctx *c, const mlir_attr *a, const char *name, hlo_i64s *out) {
   const mlir_attr *e = import_entry(a, name);
@@ -268,7 +268,7 @@ const hlo_literal *import_literal(import_ctx *c, const mlir_attr *a, const hlo_s
   return lit;
 }
 
-// --- one field by its kind ------------------------------------------------------------------------------------------
+// --- one field by its kind -----------------------------------------------------------------------
 
 // A literal's own type is the result's, or the storage type of a quantized one.
 static bool literal_type_fits(import_ctx *c, const mlir_op *op, const mlir_attr *a, const hlo_shape *shape) {
@@ -374,7 +374,7 @@ static bool field(import_ctx *c, const mlir_op *op, hlo_attr_kind kind, const ml
   return false;
 }
 
-// --- fields put together from several attributes --------------------------------------------------------------------
+// --- fields put together from several attributes -------------------------------------------------
 
 // The list `name`, n long, or n times `value` if it is absent. label: the constraint on its size.
 static bool list_or(import_ctx *c, const mlir_op *op, const char *name, int n, int64_t value, const char *label,

@@ -22,7 +22,7 @@ static bool takes_captures(hlo_op op) {
   return is_reducer(op) || op == HLO_OP_MAP || op == HLO_OP_SORT || import_is_rewritten(op);
 }
 
-// --- computing in front ---------------------------------------------------------------------------------------------
+// --- computing in front --------------------------------------------------------------------------
 
 static bool is_scalar(const mlir_value *v) {
   return v->type->kind == MLIR_TYPE_TENSOR && v->type->rank == 0;
@@ -58,7 +58,7 @@ static bool move_out(import_ctx *c, import_scope *s, const mlir_region *region) 
   return true;
 }
 
-// --- finding --------------------------------------------------------------------------------------------------------
+// --- finding -------------------------------------------------------------------------------------
 
 bool import_find_captures(import_ctx *c, import_scope *s, const mlir_op *op, hlo_op hop, import_captures *out) {
   u64map seen = {0};
@@ -81,7 +81,7 @@ bool import_find_captures(import_ctx *c, import_scope *s, const mlir_op *op, hlo
   return true;
 }
 
-// --- the region -----------------------------------------------------------------------------------------------------
+// --- the region ----------------------------------------------------------------------------------
 
 // A parameter for each capture; bound: the region sees it there.
 static bool capture_params(import_ctx *c, import_scope *s, const mlir_op *op, const import_captures *caps, bool bound,
@@ -137,7 +137,7 @@ hlo_computation *import_captured_region(import_ctx *c, import_scope *outer, cons
   return s.computation;
 }
 
-// --- the operation --------------------------------------------------------------------------------------------------
+// --- the operation -------------------------------------------------------------------------------
 
 typedef struct widening {
   import_ctx *c;

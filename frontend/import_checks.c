@@ -17,7 +17,7 @@ static const char *type_text(import_ctx *c, const mlir_type *t) {
   return import_type_text(c, t).data;
 }
 
-// --- result_accuracy ------------------------------------------------------------------------------------------------
+// --- result_accuracy -----------------------------------------------------------------------------
 
 static bool tolerance(const mlir_attr *a, const char *name, double *out) {
   const mlir_attr *e = import_entry(a, name);
@@ -43,7 +43,7 @@ static bool check_accuracy(import_ctx *c, const mlir_op *op, const mlir_attr *a)
   return true;
 }
 
-// --- layouts --------------------------------------------------------------------------------------------------------
+// --- layouts -------------------------------------------------------------------------------------
 
 static bool check_layout(import_ctx *c, const mlir_op *op, const mlir_type *t, const mlir_attr *layout,
                          const char *what, int i) {
@@ -105,7 +105,7 @@ static bool check_infeed_layout(import_ctx *c, const mlir_op *op) {
   return true;
 }
 
-// --- buffers --------------------------------------------------------------------------------------------------------
+// --- buffers -------------------------------------------------------------------------------------
 
 // The part of a type that a path of tuple indices names; NULL if there is none.
 static const mlir_type *part_of(const mlir_type *t, hlo_i64s path, int from) {
@@ -234,7 +234,7 @@ static bool check_buffers(import_ctx *c, const mlir_op *op) {
   return true;
 }
 
-// --- custom calls ---------------------------------------------------------------------------------------------------
+// --- custom calls --------------------------------------------------------------------------------
 
 static bool check_custom_call(import_ctx *c, const mlir_op *op) {
   const mlir_attr *target = mlir_op_attr(op, "call_target_name"), *config = mlir_op_attr(op, "backend_config");

@@ -4,7 +4,7 @@
 // dynamic_broadcast_in_dim takes them.
 #include "frontend/import_internal.h"
 
-// --- broadcasting ---------------------------------------------------------------------------------------------------
+// --- broadcasting --------------------------------------------------------------------------------
 
 // x broadcast to dims of `rank`; its dimension i becomes map[i].
 static hlo_instr *broadcast_to(import_ctx *c, import_scope *s, hlo_instr *x, int rank, const int64_t *dims,
@@ -191,7 +191,7 @@ static bool op_broadcasting(import_ctx *c, import_scope *s, const mlir_op *op) {
   return i && import_bind_results(c, s, op, i);
 }
 
-// --- constants, other names -----------------------------------------------------------------------------------------
+// --- constants, other names ----------------------------------------------------------------------
 
 static bool op_constant(import_ctx *c, import_scope *s, const mlir_op *op) {
   return import_generic(c, s, op, HLO_OP_CONSTANT);

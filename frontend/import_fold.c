@@ -57,7 +57,7 @@ static const hlo_literal *elementwise(arena *a, hlo_shape_table *shapes, const h
   return out;
 }
 
-// --- data movement --------------------------------------------------------------------------------------------------
+// --- data movement -------------------------------------------------------------------------------
 
 static bool next_index(const hlo_shape *s, int64_t *index) {
   for (int i = s->rank; i-- > 0;) {

@@ -8,7 +8,7 @@
 // mean (import_manual.c), so such a module takes the way through StableHLO's text.
 #include "frontend/import_internal.h"
 
-// --- layouts --------------------------------------------------------------------------------------------------------
+// --- layouts -------------------------------------------------------------------------------------
 
 typedef struct laid_bitcast {
   hlo_instr *instr;
@@ -79,7 +79,7 @@ static void drop_layouts(hlo_module *m) {
   vec_deinit(&bitcasts);
 }
 
-// --- products -------------------------------------------------------------------------------------------------------
+// --- products ------------------------------------------------------------------------------------
 
 // XLA lets a dot or convolution have operands of two element types (JAX's lowering for TPUs makes such); it computes
 // with both converted to the result's.
@@ -99,7 +99,7 @@ void import_restate_hlo(hlo_module *m) {
   if (i->op == HLO_OP_DOT_GENERAL || i->op == HLO_OP_CONVOLUTION) convert_factors(i);
 }
 
-// --- marks for partitioners -----------------------------------------------------------------------------------------
+// --- marks for partitioners ----------------------------------------------------------------------
 
 static bool is_place_mark(const hlo_instr *i) {
   static const char *const names[] = {"SPMDFullToShardShape", "SPMDShardToFullShape", "xla.sdy.GlobalToLocalShape",

@@ -57,7 +57,7 @@ typedef struct import_captures {
 
 enum { IMPORT_MAX_DEPTH = 800 };
 
-// --- import.c -------------------------------------------------------------------------------------------------------
+// --- import.c ------------------------------------------------------------------------------------
 
 // Reports at l; always false.
 bool import_fail(import_ctx *c, const loc *l, const char *format, ...) LEMNOS_PRINTF(3, 4);
@@ -85,14 +85,14 @@ bool import_is_terminator(const mlir_op *op);
 // Was the operation, of a region inside the scope, computed in the scope already?
 bool import_is_moved_out(const import_scope *s, const mlir_op *op);
 
-// --- import_types.c -------------------------------------------------------------------------------------------------
+// --- import_types.c ------------------------------------------------------------------------------
 
 const hlo_shape *import_type(import_ctx *c, const mlir_type *t, const loc *l);
 strv import_type_text(import_ctx *c, const mlir_type *t);  // as MLIR writes it; ends with a NUL
 // One type: its shape; several or none: a tuple.
 const hlo_shape *import_result_shape(import_ctx *c, const mlir_op *op);
 
-// --- import_attrs.c -------------------------------------------------------------------------------------------------
+// --- import_attrs.c ------------------------------------------------------------------------------
 
 // A new attribute struct for list, filled in from the op's attributes; *ok false after a report. NULL for `none`.
 void *import_attrs(import_ctx *c, const mlir_op *op, hlo_attr_list list, bool *ok);
@@ -110,7 +110,7 @@ strv import_attr_text(import_ctx *c, const mlir_attr *a);
 // import_groups.c: replica groups by the axes of a mesh; false after a report
 bool import_mesh_groups(import_ctx *c, const mlir_op *op, const mlir_attr *a, hlo_groups *out);
 
-// --- import_regions.c -----------------------------------------------------------------------------------------------
+// --- import_regions.c ----------------------------------------------------------------------------
 
 bool import_is_inside(const mlir_value *v, const mlir_region *r);
 // Appends the values from outside that the region uses, but for those that can be made anew (and, where the scope has
@@ -127,14 +127,14 @@ bool import_scope_body(import_ctx *c, import_scope *s, const mlir_block *b, impo
 // Can the value be computed anew in another scope? cheap_only: constants only.
 bool import_is_clonable(const mlir_value *v, bool constants_only, int depth);
 
-// --- import_manual.c ------------------------------------------------------------------------------------------------
+// --- import_manual.c -----------------------------------------------------------------------------
 
 bool import_manual_computation(import_ctx *c, import_scope *s, const mlir_op *op);
 // XLA's custom calls for the same; x is the only operand.
 bool import_shard_mark(import_ctx *c, import_scope *s, const mlir_op *op, strv target, hlo_instr *x);
 bool import_local_mark(import_ctx *c, import_scope *s, const mlir_op *op, bool to_local);  // xla.sdy.GlobalToLocalShape
 
-// --- import_captures.c ----------------------------------------------------------------------------------------------
+// --- import_captures.c ---------------------------------------------------------------------------
 
 // What the regions of op use from outside and what is to be passed in; none for operations that cannot take it.
 bool import_find_captures(import_ctx *c, import_scope *s, const mlir_op *op, hlo_op hop, import_captures *out);
@@ -148,26 +148,26 @@ bool import_is_rewritten(hlo_op op);
 bool import_emit_rewritten(import_ctx *c, import_scope *s, const mlir_op *op, hlo_op hop, hlo_instr *const *operands,
                            void *attrs, const import_captures *caps);
 
-// --- import_hlo_text.c ------------------------------------------------------------------------------------------------
+// --- import_hlo_text.c ---------------------------------------------------------------------------
 
 void import_restate_hlo(hlo_module *m);  // drops layouts, converts operands of two types
 // Replaces *module by what its marks for several devices mean, if it has any.
 lemnos_status import_marked_hlo(arena *a, strv file_name, const import_options *options, diag_sink *sink,
                                 hlo_module **module);
 
-// --- import_top_k.c ---------------------------------------------------------------------------------------------------
+// --- import_top_k.c ------------------------------------------------------------------------------
 
 // (values, indices) of the first k of op's operand along its last dimension by order; NULL: the least. *done false: it
 // is no such operation that could be imported.
 bool import_first_k(import_ctx *c, import_scope *s, const mlir_op *op, int64_t k, hlo_computation *order, bool *done);
 
-// --- import_checks.c ------------------------------------------------------------------------------------------------
+// --- import_checks.c -----------------------------------------------------------------------------
 
 // What HLO does not keep: tolerances, layouts of custom calls, buffers. false after a report.
 bool import_check_op(import_ctx *c, const mlir_op *op);
 bool import_is_buffer_call(strv target);  // CreateBuffer, Pin, Unpin
 
-// --- import_ops.c, import_chlo.c, import_einsum.c -------------------------------------------------------------------
+// --- import_ops.c, import_chlo.c, import_einsum.c ------------------------------------------------
 
 bool import_generic(import_ctx *c, import_scope *s, const mlir_op *op, hlo_op hop);
 extern const import_handler import_op_handlers[];  // ends with a NULL name

@@ -11,7 +11,7 @@
 // every device runs the whole program on global values, and the marks cut and put together.
 #include "frontend/import_mesh.h"
 
-// --- parts ----------------------------------------------------------------------------------------------------------
+// --- parts ---------------------------------------------------------------------------------------
 
 // table[partition_id]
 static hlo_instr *look_up(import_ctx *c, import_scope *s, hlo_dtype t, int n, const int64_t *table, const loc *l) {
@@ -129,7 +129,7 @@ static bool fits(const import_placement *p, const hlo_shape *whole, const hlo_sh
   return p->counts[whole->rank] == 1 || (!whole->quant && whole->dtype != HLO_PRED);
 }
 
-// --- sdy.manual_computation -----------------------------------------------------------------------------------------
+// --- sdy.manual_computation ----------------------------------------------------------------------
 
 typedef struct manual {
   import_names in, out, axes;
@@ -264,7 +264,7 @@ bool import_manual_computation(import_ctx *c, import_scope *s, const mlir_op *op
   return emit_call(c, s, op, m.devices, operands, inner.computation);
 }
 
-// --- Shardy's marks between its passes and XLA ----------------------------------------------------------------------
+// --- Shardy's marks between its passes and XLA ---------------------------------------------------
 //
 // xla.sdy.GlobalToLocalShape(operands), a call of the body, xla.sdy.LocalToGlobalShape(its results). Shardings and axes
 // are strings among the frontend attributes of a mark, or of the call.
@@ -327,7 +327,7 @@ bool import_local_mark(import_ctx *c, import_scope *s, const mlir_op *op, bool t
   return true;
 }
 
-// --- XLA's marks ----------------------------------------------------------------------------------------------------
+// --- XLA's marks ---------------------------------------------------------------------------------
 
 static const mlir_attr *string_attr(const mlir_op *op, const char *name) {
   const mlir_attr *a = op ? mlir_op_attr(op, name) : NULL;

@@ -8,7 +8,7 @@
 // Of an axis of size n the sub-axis (pre)size is the digit of that size below the pre most significant ones.
 #include "frontend/import_mesh.h"
 
-// --- a scanner ------------------------------------------------------------------------------------------------------
+// --- a scanner -----------------------------------------------------------------------------------
 
 typedef struct scanner {
   strv rest;
@@ -70,7 +70,7 @@ static bool take_ints(import_ctx *c, scanner *s, const char *close, hlo_i64s *ou
   return true;
 }
 
-// --- meshes ---------------------------------------------------------------------------------------------------------
+// --- meshes --------------------------------------------------------------------------------------
 
 static bool add_axis(import_mesh *m, strv name, int64_t size) {
   if (m->n == IMPORT_MESH_AXES || size < 1 || size > IMPORT_MAX_DEVICES / m->devices) return false;
@@ -175,7 +175,7 @@ bool import_mesh_read(import_ctx *c, const mlir_attr *a, import_mesh *out) {
   return take(&s, "#sdy.mesh") && mesh_text(c, &s, out);
 }
 
-// --- Shardy's shardings ---------------------------------------------------------------------------------------------
+// --- Shardy's shardings --------------------------------------------------------------------------
 
 // Past the > that belongs to a < already taken; brackets inside strings do not count.
 static bool take_balanced(scanner *s, strv *out) {
@@ -343,7 +343,7 @@ bool import_sharding_placement(import_ctx *c, strv text, const import_names *man
   return true;
 }
 
-// --- XLA's notation -------------------------------------------------------------------------------------------------
+// --- XLA's notation ------------------------------------------------------------------------------
 
 // The devices in the order of the tiles: 0,1,2 or <=[2,4]T(1,0): numbers reshaped, transposed.
 static bool tile_order(import_ctx *c, scanner *s, int64_t n, hlo_i64s *out) {

@@ -3,7 +3,7 @@
 // (checks, sharding marks, CHLO in disguise), deprecated forms, the interpreter dialect, sdy.
 #include "frontend/import_internal.h"
 
-// --- the generic path -----------------------------------------------------------------------------------------------
+// --- the generic path ----------------------------------------------------------------------------
 
 // The constraint that there are inputs at all, where the specification numbers it.
 static const char *count_label(hlo_op hop) {
@@ -119,7 +119,7 @@ bool import_generic(import_ctx *c, import_scope *s, const mlir_op *op, hlo_op ho
   return i && import_bind_results(c, s, op, i);
 }
 
-// --- calls ----------------------------------------------------------------------------------------------------------
+// --- calls ---------------------------------------------------------------------------------------
 
 static hlo_computation *symbol_function(import_ctx *c, const mlir_op *op, const char *attr) {
   const mlir_attr *a = mlir_op_attr(op, attr);
@@ -155,7 +155,7 @@ static bool op_composite(import_ctx *c, import_scope *s, const mlir_op *op) {
   return ok && call_like(c, s, op, HLO_OP_COMPOSITE, symbol_function(c, op, "decomposition"), attrs);
 }
 
-// --- custom calls ---------------------------------------------------------------------------------------------------
+// --- custom calls --------------------------------------------------------------------------------
 
 static bool elementwise_or_check(import_ctx *c, import_scope *s, const mlir_op *op, hlo_op hop, void *attrs) {
   hlo_instr **operands = import_operands(c, s, op);
@@ -312,7 +312,7 @@ static bool op_custom_call(import_ctx *c, import_scope *s, const mlir_op *op) {
   return i && import_bind_results(c, s, op, i);
 }
 
-// --- structure ------------------------------------------------------------------------------------------------------
+// --- structure -----------------------------------------------------------------------------------
 
 static bool op_barrier(import_ctx *c, import_scope *s, const mlir_op *op) {
   hlo_instr **operands = import_operands(c, s, op);
@@ -341,7 +341,7 @@ static bool op_constant(import_ctx *c, import_scope *s, const mlir_op *op) {
   return import_generic(c, s, op, HLO_OP_CONSTANT);
 }
 
-// --- deprecated forms -----------------------------------------------------------------------------------------------
+// --- deprecated forms ----------------------------------------------------------------------------
 
 static bool op_dot(import_ctx *c, import_scope *s, const mlir_op *op) {
   bool ok;
@@ -436,7 +436,7 @@ static bool op_cross_replica_sum(import_ctx *c, import_scope *s, const mlir_op *
   return i && import_bind_results(c, s, op, i);
 }
 
-// --- StableHLO's interpreter dialect: custom calls -----------------------------------------------------------------
+// --- StableHLO's interpreter dialect: custom calls -----------------------------------------------
 
 static hlo_dict_entry number_entry(import_ctx *c, const char *name, int64_t x) {
   return (hlo_dict_entry){strv_from_cstr(name), strv_from_cstr(arena_printf(c->arena, "%lld", (long long)x)), false};

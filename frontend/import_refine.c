@@ -55,7 +55,7 @@ static bool fail(refiner *r, const loc *l, const char *format, ...) {
   return false;
 }
 
-// --- what is dynamic ------------------------------------------------------------------------------------------------
+// --- what is dynamic -----------------------------------------------------------------------------
 
 static bool is_assertion(const hlo_instr *i) {
   return i->op == HLO_OP_CUSTOM_CALL && strv_eq_cstr(HLO_ATTRS(i, custom_call)->target, "shape_assertion");
@@ -88,7 +88,7 @@ static bool is_plain(refiner *r, const hlo_computation *c) {
   return true;
 }
 
-// --- facts ----------------------------------------------------------------------------------------------------------
+// --- facts ---------------------------------------------------------------------------------------
 
 static fact *fact_of(frame *f, const hlo_instr *i) {
   return ptrmap_get(&f->facts, i);
@@ -142,7 +142,7 @@ static const int64_t *ints(refiner *r, const fact *x, int *n) {
   return data;
 }
 
-// --- making instructions --------------------------------------------------------------------------------------------
+// --- making instructions -------------------------------------------------------------------------
 
 static fact *emit(frame *f, const hlo_instr *old, hlo_op op, const hlo_shape *declared, int n,
                   hlo_instr *const *operands, int n_called, hlo_computation *const *called, void *attrs) {
@@ -182,7 +182,7 @@ static const hlo_shape *declared_shape(frame *f, const hlo_instr *old, fact *con
   return s;
 }
 
-// --- dynamic operations ---------------------------------------------------------------------------------------------
+// --- dynamic operations --------------------------------------------------------------------------
 
 static fact *static_form(frame *f, const hlo_instr *old, hlo_op op, const int64_t *dims, int n_operands,
                          fact *const *in, void *attrs) {
@@ -325,7 +325,7 @@ static fact *refine_dynamic(frame *f, const hlo_instr *old, fact *const *in) {
   }
 }
 
-// --- assertions -----------------------------------------------------------------------------------------------------
+// --- assertions ----------------------------------------------------------------------------------
 
 // error_message with {0}, {1}, ... replaced by the values of the operands behind the condition.
 static void assertion_text(strbuf *out, const hlo_instr *i, fact *const *in) {
@@ -361,7 +361,7 @@ static bool check_assertion(frame *f, const hlo_instr *i, fact *const *in, bool 
   return false;
 }
 
-// --- control flow ---------------------------------------------------------------------------------------------------
+// --- control flow --------------------------------------------------------------------------------
 
 static fact *refine_call(frame *f, const hlo_instr *old, fact *const *in, hlo_instr *const *operands) {
   fact **params = ARENA_ARRAY(f->r->arena, fact *, old->n_operands);
@@ -489,7 +489,7 @@ static fact *refine_conditional(frame *f, const hlo_instr *old, fact *const *in,
   return emit(f, old, old->op, NULL, old->n_operands, operands, old->n_called, called, NULL);
 }
 
-// --- one instruction ------------------------------------------------------------------------------------------------
+// --- one instruction -----------------------------------------------------------------------------
 
 static fact *refine_parameter(frame *f, const hlo_instr *old) {
   fact *given = f->params[HLO_ATTRS(old, parameter)->number];
@@ -637,7 +637,7 @@ static hlo_computation *specialise(refiner *r, hlo_computation *from, fact *cons
   return f.to;
 }
 
-// --- the module -----------------------------------------------------------------------------------------------------
+// --- the module ----------------------------------------------------------------------------------
 
 static const hlo_shape *argument_shape(refiner *r, const hlo_shape *declared, const hlo_shape *const *args, int *leaf,
                                        int param) {

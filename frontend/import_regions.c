@@ -36,7 +36,7 @@ bool import_is_clonable(const mlir_value *v, bool constants_only, int depth) {
   return true;
 }
 
-// --- captures -------------------------------------------------------------------------------------------------------
+// --- captures ------------------------------------------------------------------------------------
 
 bool import_is_inside(const mlir_value *v, const mlir_region *r) {
   const mlir_block *b = v->op ? v->op->parent : v->block;
@@ -81,7 +81,7 @@ static bool capture_values(import_ctx *c, import_scope *s, const import_mlir_val
   return true;
 }
 
-// --- plain regions --------------------------------------------------------------------------------------------------
+// --- plain regions -------------------------------------------------------------------------------
 
 bool import_region_block(import_ctx *c, const mlir_op *op, int region, const mlir_block **out) {
   const mlir_block *b = region < op->n_regions ? op->regions[region].first : NULL;
@@ -141,7 +141,7 @@ bool import_inline_region(import_ctx *c, import_scope *s, const mlir_op *op) {
   return true;
 }
 
-// --- while ----------------------------------------------------------------------------------------------------------
+// --- while ---------------------------------------------------------------------------------------
 
 // Parameter 0 of the scope's computation, taken apart: the block's arguments, then the captures.
 static bool bind_carried(import_ctx *c, import_scope *s, const mlir_op *op, const mlir_block *b,
@@ -267,7 +267,7 @@ bool import_while(import_ctx *c, import_scope *s, const mlir_op *op) {
   return true;
 }
 
-// --- if, case -------------------------------------------------------------------------------------------------------
+// --- if, case ------------------------------------------------------------------------------------
 
 // The constraint that branches take nothing.
 static const char *branch_label(const mlir_op *op) {

@@ -19,7 +19,7 @@ struct mlir_type_table {
   u64map by_hash;  // hash -> type_node list
 };
 
-// --- equality of types and attributes ----------------------------------------------------------------------------
+// --- equality of types and attributes ------------------------------------------------------------
 
 static bool attr_equal(const mlir_attr *a, const mlir_attr *b);
 
@@ -95,7 +95,7 @@ static bool attr_equal(const mlir_attr *a, const mlir_attr *b) {
   return true;
 }
 
-// --- types -------------------------------------------------------------------------------------------------------
+// --- types ---------------------------------------------------------------------------------------
 
 struct mlir_type_table *mlir_type_table_create(arena *a) {
   struct mlir_type_table *t = ARENA_NEW(a, struct mlir_type_table);
@@ -158,7 +158,7 @@ const mlir_type *mlir_type_unique(struct mlir_type_table *t, const mlir_type *pr
   return copy;
 }
 
-// --- operations --------------------------------------------------------------------------------------------------
+// --- operations ----------------------------------------------------------------------------------
 
 mlir_op *mlir_op_create(arena *a, strv name, const loc *l, int n_operands, int n_results, int n_attrs, int n_regions) {
   mlir_op *op = ARENA_NEW(a, mlir_op);
@@ -204,7 +204,7 @@ const mlir_attr *mlir_attr_entry(const mlir_attr *dict_or_dialect, const char *n
   return NULL;
 }
 
-// --- equality of modules -----------------------------------------------------------------------------------------
+// --- equality of modules -------------------------------------------------------------------------
 
 typedef struct equal_ctx {
   arena *arena;

@@ -162,7 +162,7 @@ typedef struct mlir_module {
   struct mlir_type_table *types;
 } mlir_module;
 
-// --- construction (mlir.c), used by both readers -----------------------------------------------------------------
+// --- construction (mlir.c), used by both readers -------------------------------------------------
 
 struct mlir_type_table *mlir_type_table_create(arena *a);
 const mlir_type *mlir_type_unique(struct mlir_type_table *t, const mlir_type *proto);  // copies proto's arrays
@@ -177,7 +177,7 @@ void mlir_print(strbuf *out, const mlir_module *m, bool with_locs);
 // Structural equality, ignoring value names and locations; on difference *out_why tells where (arena of a).
 bool mlir_equal(const mlir_module *a, const mlir_module *b, const char **out_why);
 
-// --- readers -------------------------------------------------------------------------------------------------------
+// --- readers -------------------------------------------------------------------------------------
 
 // Parses MLIR text. `text` must outlive the module. file_name is for messages. All errors go to sink, with line and caret; returns INVALID_ARGUMENT if there was one. The module lives in `a`.
 LEMNOS_NODISCARD lemnos_status mlir_parse_text(arena *a, strv file_name, strv text, diag_sink *sink,

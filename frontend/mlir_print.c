@@ -11,7 +11,7 @@
 
 #define MAX_LISTED_ELEMENTS 64  // longer dense data are printed as one hexadecimal string
 
-// --- strings and numbers -----------------------------------------------------------------------------------------
+// --- strings and numbers -------------------------------------------------------------------------
 
 static void print_quoted(strbuf *out, strv s) {
   strbuf_append_char(out, '"');
@@ -119,7 +119,7 @@ static void print_float(strbuf *out, strv format, double d) {
     print_hex_bits(out, bits, width);
 }
 
-// --- types -------------------------------------------------------------------------------------------------------
+// --- types ---------------------------------------------------------------------------------------
 
 static void print_types(strbuf *out, const mlir_type *const *types, int n) {
   for (int i = 0; i < n; i++) {
@@ -252,7 +252,7 @@ void mlir_type_print(strbuf *out, const mlir_type *t) {
   }
 }
 
-// --- dense data --------------------------------------------------------------------------------------------------
+// --- dense data ----------------------------------------------------------------------------------
 
 static size_t scalar_size(const mlir_type *t) {
   uint64_t bits = 0;
@@ -375,7 +375,7 @@ static void print_dense_array(strbuf *out, const mlir_attr *a) {
   strbuf_append_char(out, '>');
 }
 
-// --- locations ---------------------------------------------------------------------------------------------------
+// --- locations -----------------------------------------------------------------------------------
 
 static void print_loc_inner(strbuf *out, const loc *l) {
   if (!l) {
@@ -418,7 +418,7 @@ static void print_loc(strbuf *out, const loc *l) {
   strbuf_append_char(out, ')');
 }
 
-// --- attributes --------------------------------------------------------------------------------------------------
+// --- attributes ----------------------------------------------------------------------------------
 
 static void print_entries(strbuf *out, const mlir_named_attr *entries, int n) {
   strbuf_append_char(out, '{');
@@ -563,7 +563,7 @@ void mlir_attr_print(strbuf *out, const mlir_attr *a) {
   }
 }
 
-// --- operations --------------------------------------------------------------------------------------------------
+// --- operations ----------------------------------------------------------------------------------
 
 typedef struct printer {
   strbuf *out;

@@ -87,7 +87,7 @@ const mlir_attr *text_symbol_attr(text_parser *p) {
   return a;
 }
 
-// --- numbers -----------------------------------------------------------------------------------------------------
+// --- numbers -------------------------------------------------------------------------------------
 
 static bool fits_width(int64_t value, bool negative, const mlir_type *type) {
   if (type->kind == MLIR_TYPE_INDEX || type->width >= 64) return true;
@@ -149,7 +149,7 @@ static const mlir_attr *parse_number(text_parser *p) {
   return make_number(p, at, literal, negative, is_float, value, type);
 }
 
-// --- compound forms ----------------------------------------------------------------------------------------------
+// --- compound forms ------------------------------------------------------------------------------
 
 const mlir_attr *text_parse_int_list(text_parser *p) {
   if (p->tok.kind != TOK_LSQUARE) {

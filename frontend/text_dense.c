@@ -50,7 +50,7 @@ static int64_t count_elements(const mlir_type *t) {
   return n;
 }
 
-// --- elements ----------------------------------------------------------------------------------------------------
+// --- elements ------------------------------------------------------------------------------------
 
 static void skip(reader *r) {
   while (r->s < r->end && (*r->s == ' ' || *r->s == '\n' || *r->s == '\t' || *r->s == '\r')) r->s++;
@@ -180,7 +180,7 @@ static bool read_list(reader *r, const mlir_type *type, int level) {
                     (long long)type->dims[level]);
 }
 
-// --- hexadecimal strings -----------------------------------------------------------------------------------------
+// --- hexadecimal strings -------------------------------------------------------------------------
 
 // Value of a hexadecimal digit plus one; 0 for any other character.
 static const unsigned char hex_digits[256] = {
@@ -245,7 +245,7 @@ static bool set_raw(text_parser *p, mlir_attr *a, unsigned char *raw, size_t siz
   return true;
 }
 
-// --- dense<...> --------------------------------------------------------------------------------------------------
+// --- dense<...> ----------------------------------------------------------------------------------
 
 // The '>' that ends the literal beginning at s; strings and comments are passed over.
 static const char *find_end(text_parser *p, const char *s) {
@@ -355,7 +355,7 @@ const mlir_attr *text_parse_dense(text_parser *p) {
   return check_type(p, a->type, type_at, strings) && read_body(&r, a) ? a : NULL;
 }
 
-// --- dense_resource<...> and the trailer -------------------------------------------------------------------------
+// --- dense_resource<...> and the trailer ---------------------------------------------------------
 
 const mlir_attr *text_parse_dense_resource(text_parser *p) {
   text_advance(p);
@@ -422,7 +422,7 @@ void text_resolve_resources(text_parser *p) {
   }
 }
 
-// --- array<i64: ...> ---------------------------------------------------------------------------------------------
+// --- array<i64: ...> -----------------------------------------------------------------------------
 
 const mlir_attr *text_parse_dense_array(text_parser *p) {
   text_advance(p);

@@ -124,7 +124,7 @@ const mlir_attr *text_parse_enum(text_parser *p, strv dialect, strv mnemonic) {
   return index < 0 ? (text_expected(p, "a known enumeration"), NULL) : parse_enum_keyword(p, dialect, index);
 }
 
-// --- structs -----------------------------------------------------------------------------------------------------
+// --- structs -------------------------------------------------------------------------------------
 
 // (1)2: pre-size and size
 static const mlir_attr *parse_sub_axis(text_parser *p, strv dialect) {
@@ -291,7 +291,7 @@ const mlir_attr *text_dot_dims(text_parser *p, const mlir_attr *lhs_batch, const
   return build_struct(p, STRV("stablehlo"), find_struct(STRV("dot")), values, p->tok.start);
 }
 
-// --- convolution dimensions --------------------------------------------------------------------------------------
+// --- convolution dimensions ----------------------------------------------------------------------
 
 #define MAX_CONV_DIMS 64
 
@@ -355,7 +355,7 @@ const mlir_attr *text_parse_conv_dims(text_parser *p) {
   return build_struct(p, STRV("stablehlo"), find_struct(STRV("conv")), values, start);
 }
 
-// --- entry -------------------------------------------------------------------------------------------------------
+// --- entry ---------------------------------------------------------------------------------------
 
 static const mlir_attr *parse_opaque(text_parser *p) {
   const char *start = p->tok.start, *end = p->tok.end;

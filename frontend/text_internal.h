@@ -143,7 +143,7 @@ typedef struct op_state {
   mlir_value **values;
 } op_state;
 
-// --- lexer and errors (text_lexer.c) -----------------------------------------------------------------------------
+// --- lexer and errors (text_lexer.c) -------------------------------------------------------------
 void text_advance(text_parser *p);                                  // to the next token
 void text_seek(text_parser *p, const char *pos);                    // to the token at or behind pos (forward only)
 const char *text_skip_blanks(const text_parser *p, const char *s);  // blanks and comments
@@ -169,7 +169,7 @@ void text_leave(text_parser *p);
 // Number of bytes of a balanced <...>, starting at '<'; NULL (reported) if it does not close.
 const char *text_skip_balanced(text_parser *p, const char *s);
 
-// --- types (text_types.c) ----------------------------------------------------------------------------------------
+// --- types (text_types.c) ------------------------------------------------------------------------
 const mlir_type *text_parse_type(text_parser *p);
 bool text_parse_type_list(text_parser *p, type_list *out);                             // at least one, comma-separated
 bool text_parse_type_list_parens(text_parser *p, type_list *out);                      // (a, b), maybe empty
@@ -181,7 +181,7 @@ const mlir_type *text_float_type(text_parser *p, const char *name);
 const mlir_type *text_tensor_type(text_parser *p, const mlir_type *element, const int64_t *dims, int rank);
 bool text_at_type(const text_parser *p);  // the token can begin a type
 
-// --- attributes (text_attrs.c) -----------------------------------------------------------------------------------
+// --- attributes (text_attrs.c) -------------------------------------------------------------------
 const mlir_attr *text_parse_attr(text_parser *p);
 bool text_parse_attr_entries(text_parser *p, attr_list *out);  // {...}; duplicates are errors
 bool text_parse_optional_attr_dict(text_parser *p, attr_list *out);
@@ -197,7 +197,7 @@ const mlir_attr *text_i64_array(text_parser *p, const int64_t *data, int n);
 const mlir_attr *text_symbol_attr(text_parser *p);  // at '@'
 const mlir_attr *text_array_attr(text_parser *p, const mlir_attr *const *items, int n);
 
-// --- dense literals (text_dense.c) -------------------------------------------------------------------------------
+// --- dense literals (text_dense.c) ---------------------------------------------------------------
 const mlir_attr *text_parse_dense(text_parser *p);           // at `dense`
 const mlir_attr *text_parse_dense_resource(text_parser *p);  // at `dense_resource`
 const mlir_attr *text_parse_dense_array(text_parser *p);     // at `array`
@@ -208,7 +208,7 @@ size_t text_element_size(const mlir_type *element);  // unpacked; 0 if it has no
 bool text_round_float(strv literal, bool negative, const mlir_type *type, uint64_t *out_bits);
 double text_float_value(const mlir_type *type, uint64_t bits);
 
-// --- dialect attributes (text_dialect.c) -------------------------------------------------------------------------
+// --- dialect attributes (text_dialect.c) ---------------------------------------------------------
 const mlir_attr *text_parse_dialect_attr(text_parser *p);  // at #name
 // The keyword of an enumeration, or its whole attribute (#stablehlo<precision HIGH>).
 const mlir_attr *text_parse_enum(text_parser *p, strv dialect, strv mnemonic);
@@ -217,12 +217,12 @@ const mlir_attr *text_parse_conv_dims(text_parser *p);  // [b, 0, f]x[0, i, o]->
 const mlir_attr *text_dot_dims(text_parser *p, const mlir_attr *lhs_batch, const mlir_attr *rhs_batch,
                                const mlir_attr *lhs_contract, const mlir_attr *rhs_contract);
 
-// --- locations (text_locs.c) -------------------------------------------------------------------------------------
+// --- locations (text_locs.c) ---------------------------------------------------------------------
 // At `loc`: loc(...). An alias that is not defined yet is filled in through *slot at the end of the file.
 bool text_parse_loc(text_parser *p, const loc **slot);
 void text_resolve_locs(text_parser *p);
 
-// --- operations (text_ops.c) -------------------------------------------------------------------------------------
+// --- operations (text_ops.c) ---------------------------------------------------------------------
 bool text_parse_operand(text_parser *p, operand_ref *out);
 bool text_parse_operand_list(text_parser *p, operand_list *out);  // maybe empty, comma-separated
 mlir_value *text_resolve(text_parser *p, const operand_ref *ref, const mlir_type *type);  // type NULL: any
@@ -236,7 +236,7 @@ bool text_parse_region(text_parser *p, const block_arg *args, int n_args, bool i
 bool text_resolve_operands(text_parser *p, op_state *s);
 bool text_parse_generic_rest(text_parser *p, op_state *s);  // from '(' on
 
-// --- pretty forms (text_pretty.c, text_pretty_ops.c) -------------------------------------------------------------
+// --- pretty forms (text_pretty.c, text_pretty_ops.c) ---------------------------------------------
 bool text_parse_pretty(text_parser *p, op_state *s);  // behind the operation's name
 typedef bool (*text_op_parser)(text_parser *p, op_state *s);
 text_op_parser text_find_custom(strv name);  // NULL if the operation has no parser of its own

@@ -218,7 +218,7 @@ void text_seek(text_parser *p, const char *pos) {
   lex_token(p);
 }
 
-// --- errors ------------------------------------------------------------------------------------------------------
+// --- errors --------------------------------------------------------------------------------------
 
 const loc *text_file_loc(text_parser *p, const char *at) {
   loc *l = ARENA_NEW(p->arena, loc);
@@ -270,7 +270,7 @@ bool text_expected(text_parser *p, const char *what) {
   return text_error(p, p->tok.start, "expected %s, found '" STRV_FMT "'", what, STRV_ARG(t));
 }
 
-// --- token helpers -----------------------------------------------------------------------------------------------
+// --- token helpers -------------------------------------------------------------------------------
 
 bool text_accept(text_parser *p, tok_kind kind) {
   if (p->tok.kind != kind) return false;

@@ -9,7 +9,7 @@
 
 #include "frontend/text_internal.h"
 
-// --- scopes ------------------------------------------------------------------------------------------------------
+// --- scopes --------------------------------------------------------------------------------------
 
 static void push_scope(text_parser *p, bool isolated) {
   ssa_scope *s = ARENA_NEW(p->scratch, ssa_scope);
@@ -111,7 +111,7 @@ bool text_parse_operand_list(text_parser *p, operand_list *out) {
   return true;
 }
 
-// --- regions -----------------------------------------------------------------------------------------------------
+// --- regions -------------------------------------------------------------------------------------
 
 static bool parse_statement(text_parser *p, mlir_block *block);
 
@@ -193,7 +193,7 @@ bool text_parse_region(text_parser *p, const block_arg *args, int n_args, bool i
   return text_expect(p, TOK_RBRACE, "'}' at the end of the region");
 }
 
-// --- operations --------------------------------------------------------------------------------------------------
+// --- operations ----------------------------------------------------------------------------------
 
 bool text_resolve_operands(text_parser *p, op_state *s) {
   if (s->resolved) return true;
@@ -385,7 +385,7 @@ static bool parse_statement(text_parser *p, mlir_block *block) {
   return false;
 }
 
-// --- the file ----------------------------------------------------------------------------------------------------
+// --- the file ------------------------------------------------------------------------------------
 
 // #name = attribute   or   !name = type
 static bool parse_alias_definition(text_parser *p) {

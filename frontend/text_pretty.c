@@ -258,7 +258,7 @@ static bool parse_enum(text_parser *p, op_state *s, strv name_and_enum) {
   return a != NULL;
 }
 
-// --- type directives ---------------------------------------------------------------------------------------------
+// --- type directives -----------------------------------------------------------------------------
 
 static void set_all_operand_types(text_parser *p, op_state *s, const mlir_type *t) {
   s->operand_types.len = 0;
@@ -402,7 +402,7 @@ static bool parse_type_directive(text_parser *p, op_state *s, char c) {
   }
 }
 
-// --- words that are functions ------------------------------------------------------------------------------------
+// --- words that are functions --------------------------------------------------------------------
 
 // [start:limit:stride, ...]
 static bool parse_slice_ranges(text_parser *p, op_state *s) {
@@ -495,7 +495,7 @@ static const struct {
     {"regions", parse_regions},
 };
 
-// --- the interpreter ---------------------------------------------------------------------------------------------
+// --- the interpreter -----------------------------------------------------------------------------
 
 static tok_kind token_kind(strv word) {
   if (word.len == 2) return TOK_ARROW;

@@ -4,7 +4,7 @@
 // programs carry.
 #include "frontend/text_internal.h"
 
-// --- func.func and module ----------------------------------------------------------------------------------------
+// --- func.func and module ------------------------------------------------------------------------
 
 static const mlir_attr *dict_attr(text_parser *p, const attr_list *entries) {
   mlir_attr *a = text_new_attr(p, MLIR_ATTR_DICT);
@@ -121,7 +121,7 @@ static bool parse_module(text_parser *p, op_state *s) {
   return true;
 }
 
-// --- stablehlo.constant ------------------------------------------------------------------------------------------
+// --- stablehlo.constant --------------------------------------------------------------------------
 
 // {attributes} value, or the generic form without quotes
 static bool parse_constant(text_parser *p, op_state *s) {
@@ -136,7 +136,7 @@ static bool parse_constant(text_parser *p, op_state *s) {
   return true;
 }
 
-// --- stablehlo.reduce --------------------------------------------------------------------------------------------
+// --- stablehlo.reduce ----------------------------------------------------------------------------
 
 // (%input init: %init), ...
 static bool parse_reduce_operands(text_parser *p, op_state *s) {
@@ -233,7 +233,7 @@ static bool parse_reduce(text_parser *p, op_state *s) {
   return true;
 }
 
-// --- stablehlo.while ---------------------------------------------------------------------------------------------
+// --- stablehlo.while -----------------------------------------------------------------------------
 
 // (%i = %init, ...) : types attributes {...} cond {...} do {...}
 static bool parse_while(text_parser *p, op_state *s) {
@@ -269,7 +269,7 @@ static bool parse_while(text_parser *p, op_state *s) {
   return true;
 }
 
-// --- other operations --------------------------------------------------------------------------------------------
+// --- other operations ----------------------------------------------------------------------------
 
 // {attributes} %a, %b : types, or ()
 static bool parse_barrier(text_parser *p, op_state *s) {
@@ -335,7 +335,7 @@ text_op_parser text_find_custom(strv name) {
   return text_find_sdy(name);
 }
 
-// --- parts that the format table names ---------------------------------------------------------------------------
+// --- parts that the format table names -----------------------------------------------------------
 
 // precision = [HIGH, HIGH]
 static bool parse_precision_list(text_parser *p, op_state *s) {

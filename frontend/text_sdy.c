@@ -33,7 +33,7 @@ static bool parse_mesh(text_parser *p, op_state *s) {
          text_parse_optional_attr_dict(p, &s->attrs);
 }
 
-// --- one operand ----------------------------------------------------------------------------------------------------
+// --- one operand ---------------------------------------------------------------------------------
 
 typedef enum value_kind { SHARDING, INTEGER, KEYWORD } value_kind;
 
@@ -98,7 +98,7 @@ static bool parse_simple(text_parser *p, op_state *s) {
   return true;
 }
 
-// --- regions --------------------------------------------------------------------------------------------------------
+// --- regions -------------------------------------------------------------------------------------
 
 // keyword=[<...>, ...] if it is there
 static bool parse_shardings(text_parser *p, op_state *s, const char *keyword, bool required) {

@@ -42,7 +42,7 @@ bool text_at_type(const text_parser *p) {
   return true;
 }
 
-// --- dimension lists ---------------------------------------------------------------------------------------------
+// --- dimension lists -----------------------------------------------------------------------------
 
 typedef VEC(int64_t) dim_list;
 
@@ -81,7 +81,7 @@ static bool parse_dims(text_parser *p, dim_list *dims) {
   return true;
 }
 
-// --- builtin types -----------------------------------------------------------------------------------------------
+// --- builtin types -------------------------------------------------------------------------------
 
 static const mlir_type *parse_tensor(text_parser *p) {
   mlir_type t = {.kind = MLIR_TYPE_TENSOR};
@@ -183,7 +183,7 @@ static const mlir_type *parse_builtin(text_parser *p) {
   return NULL;
 }
 
-// --- quantized types ---------------------------------------------------------------------------------------------
+// --- quantized types -----------------------------------------------------------------------------
 
 typedef struct quant_builder {
   mlir_quant q;
@@ -283,7 +283,7 @@ static const mlir_type *parse_quant_uniform(text_parser *p) {
   return mlir_type_unique(p->types, &t);
 }
 
-// --- dialect types and aliases -----------------------------------------------------------------------------------
+// --- dialect types and aliases -------------------------------------------------------------------
 
 static const mlir_type *parse_type_alias(text_parser *p) {
   text_alias *alias = strmap_get(&p->type_aliases, text_token_name(p));
@@ -329,7 +329,7 @@ static const mlir_type *parse_dialect_type(text_parser *p) {
   return mlir_type_unique(p->types, &t);
 }
 
-// --- entry points ------------------------------------------------------------------------------------------------
+// --- entry points --------------------------------------------------------------------------------
 
 const mlir_type *text_parse_type(text_parser *p) {
   if (!text_enter(p)) return NULL;

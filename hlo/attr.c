@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-// --- tables ---------------------------------------------------------------------------------------------------------
+// --- tables --------------------------------------------------------------------------------------
 
 // A row knows its field but not its struct. Hence the row macro that a list gets is not one name but the beginning of
 // an initialiser, "{.offset = address of S->", which the row's own expansion goes on with: "field, .kind = ...},".
@@ -34,7 +34,7 @@ const hlo_attr_list_info hlo_attr_list_table[HLO_ATTR_LIST_COUNT] = {
 _Static_assert(HLO_ATTR_LIST_none == 0, "a zeroed list number means no attributes");
 _Static_assert(HLO_ATTR_LIST_COUNT <= 255, "hlo_op_info.attrs is one byte");
 
-// --- enumerations ---------------------------------------------------------------------------------------------------
+// --- enumerations --------------------------------------------------------------------------------
 
 #define NAME(KIND, VALUE) #VALUE,
 #define NAMES(kind) static const char *const names_##kind[] = {HLO_ENUM_##kind(NAME)};
@@ -68,7 +68,7 @@ bool hlo_enum_parse(hlo_attr_kind kind, strv text, int *out) {
   return false;
 }
 
-// --- lists of integers ----------------------------------------------------------------------------------------------
+// --- lists of integers ---------------------------------------------------------------------------
 
 hlo_i64s hlo_i64s_copy(arena *a, const int64_t *data, int n) {
   return (hlo_i64s){arena_copy(a, data, sizeof(int64_t) * (size_t)n), n};
@@ -92,7 +92,7 @@ static uint64_t bytes_hash(const void *data, size_t size, uint64_t h) {
   return hash_u64((uint64_t)size, size ? hash_bytes(data, size, h) : h);
 }
 
-// --- one copy, equality and hash for each kind ----------------------------------------------------------------------
+// --- one copy, equality and hash for each kind ---------------------------------------------------
 
 #define SCALAR(kind)                                                             \
   static void copy_##kind(arena *a, hlo_attr_##kind *x) {                        \
@@ -266,7 +266,7 @@ DNUMS(conv_dnums, CONV_FIELDS)
 DNUMS(gather_dnums, GATHER_FIELDS)
 DNUMS(scatter_dnums, SCATTER_FIELDS)
 
-// --- whole structs --------------------------------------------------------------------------------------------------
+// --- whole structs -------------------------------------------------------------------------------
 
 static void set_default(hlo_attr_kind kind, void *field, int64_t value) {
   switch (kind) {

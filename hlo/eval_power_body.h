@@ -14,7 +14,7 @@ typedef struct N(pair) {
   R hi, lo;
 } N(pair);
 
-// --- sums of two R ------------------------------------------------------------------------------------------------------
+// --- sums of two R -------------------------------------------------------------------------------
 
 static N(pair) N(pair_sum)(R a, R b) {
   R s = a + b, t = s - a;
@@ -81,7 +81,7 @@ static N(pair) N(odd_series)(N(pair) s, R sign) {
   return N(pair_multiply)(sum, s);
 }
 
-// --- logarithm and argument of finite numbers that are not 0 ---------------------------------------------------------------
+// --- logarithm and argument of finite numbers that are not 0 -------------------------------------
 
 // log |a| = e log 2 + log(1 + t) / 2 with the larger part of a / 2^e in [sqrt(1/2), sqrt(2)), t = (x - 1)(x + 1) + y^2 and
 // log(1 + t) = 2 atanh(t / (2 + t)) for 1 + t in [2/3, 4/3], to which a power of 2 brings it.
@@ -136,7 +136,7 @@ static int N(eighths)(N(cplx) a) {
   return signbit(a.im) ? -k : k;
 }
 
-// --- power -----------------------------------------------------------------------------------------------------------------
+// --- power ---------------------------------------------------------------------------------------
 
 // exp(u) (c + i s); an infinite modulus times an exact 0 is 0.
 static N(cplx) N(from_modulus)(R modulus, R c, R s) {

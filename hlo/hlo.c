@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-// --- op table -------------------------------------------------------------------------------------------------------
+// --- op table ------------------------------------------------------------------------------------
 
 enum { E = HLO_TRAIT_E, C = HLO_TRAIT_C, S = HLO_TRAIT_S, B = HLO_TRAIT_B, D = HLO_TRAIT_D, H = HLO_TRAIT_H };
 
@@ -42,7 +42,7 @@ bool hlo_op_from_text(strv name, hlo_op *out) {
   return false;
 }
 
-// --- names ----------------------------------------------------------------------------------------------------------
+// --- names ---------------------------------------------------------------------------------------
 
 static bool is_name_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
@@ -81,7 +81,7 @@ static strv unique_name(hlo_module *m, strv wanted, const char *otherwise) {
   return name;
 }
 
-// --- modules and computations ---------------------------------------------------------------------------------------
+// --- modules and computations --------------------------------------------------------------------
 
 hlo_module *hlo_module_create(arena *a, strv name) {
   hlo_module *m = ARENA_NEW(a, hlo_module);
@@ -133,7 +133,7 @@ bool hlo_computation_is_binary(const hlo_computation *c, hlo_op *out_op, bool *o
   return true;
 }
 
-// --- use lists ------------------------------------------------------------------------------------------------------
+// --- use lists -----------------------------------------------------------------------------------
 
 // Operand n of `user` is already set; its value's use list gets the entry.
 static void add_use(hlo_instr *user, int n) {
@@ -207,7 +207,7 @@ void hlo_instr_replace_uses(hlo_instr *old, hlo_instr *replacement) {
   if (old->parent->root == old) old->parent->root = replacement;
 }
 
-// --- the list of instructions ---------------------------------------------------------------------------------------
+// --- the list of instructions --------------------------------------------------------------------
 
 static void link_before(hlo_instr *i, hlo_instr *position) {
   hlo_computation *c = i->parent;

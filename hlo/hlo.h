@@ -114,7 +114,7 @@ struct hlo_module {
   strv source;                     // text the module was read from, for carets; may be empty
 };
 
-// --- modules and computations ---------------------------------------------------------------------------------------
+// --- modules and computations --------------------------------------------------------------------
 
 hlo_module *hlo_module_create(arena *a, strv name);  // the module lives in `a` and never frees it
 hlo_computation *hlo_computation_create(hlo_module *m, strv name);  // name made unique
@@ -133,7 +133,7 @@ bool hlo_module_equal(const hlo_module *a, const hlo_module *b, const char **why
 // Is c nothing but root = op(param0, param1) (either order reported by *swapped)? For reduce bodies.
 bool hlo_computation_is_binary(const hlo_computation *c, hlo_op *out_op, bool *out_swapped);
 
-// --- instructions -----------------------------------------------------------------------------------------------------
+// --- instructions --------------------------------------------------------------------------------
 
 // Raw creation: appended at the end of c (or before `before` if not NULL); arrays are copied; attrs is taken as it is.
 // No checks: use builder.h, which infers the shape, unless the shape is known. name may be empty.
@@ -162,7 +162,7 @@ bool hlo_instr_has_side_effect(const hlo_instr *i);  // of its own or in what it
 static inline const hlo_literal *hlo_constant_value(const hlo_instr *i) { return HLO_ATTRS(i, constant)->value; }
 static inline bool hlo_is_constant(const hlo_instr *i) { return i->op == HLO_OP_CONSTANT; }
 
-// --- text -------------------------------------------------------------------------------------------------------------
+// --- text ----------------------------------------------------------------------------------------
 
 typedef struct hlo_print_options {
   bool locations;          // metadata={source_file=... source_line=...}
@@ -179,7 +179,7 @@ void hlo_print_instr(strbuf *out, const hlo_instr *i, const hlo_print_options *o
 // is wrong. text must outlive the module (module->source).
 LEMNOS_NODISCARD lemnos_status hlo_parse(arena *a, strv file_name, strv text, diag_sink *sink, hlo_module **out);
 
-// --- checking ---------------------------------------------------------------------------------------------------------
+// --- checking ------------------------------------------------------------------------------------
 
 // Structure (lists, uses, ids, order, closedness) and every op's constraints from the specification. Reports all
 // failures, each citing the spec's label ("dot_general_c12"), at the instruction's location.

@@ -9,7 +9,7 @@
 
 #include "hlo/infer_internal.h"
 
-// --- texts ----------------------------------------------------------------------------------------------------------
+// --- texts ---------------------------------------------------------------------------------------
 
 static const char *keep(infer *f, strbuf *b) {
   const char *s = arena_strv(f->arena, strbuf_view(b)).data;

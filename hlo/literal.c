@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// --- creation, comparison -------------------------------------------------------------------------------------------
+// --- creation, comparison ------------------------------------------------------------------------
 
 lemnos_status hlo_literal_create(arena *a, const hlo_shape *shape, hlo_literal **out) {
   int64_t bytes = hlo_shape_is_array(shape) ? hlo_shape_bytes(shape) : -1;
@@ -88,7 +88,7 @@ uint64_t hlo_literal_hash(const hlo_literal *l) {
   return h;
 }
 
-// --- element access -------------------------------------------------------------------------------------------------
+// --- element access ------------------------------------------------------------------------------
 
 #define LOAD(type) (((const type *)data)[i])
 #define STORE(type, x) (((type *)data)[i] = (type)(x))
@@ -271,7 +271,7 @@ void hlo_element_set_f64(hlo_dtype t, void *data, int64_t i, int part, double x)
   }
 }
 
-// --- text -----------------------------------------------------------------------------------------------------------
+// --- text ----------------------------------------------------------------------------------------
 
 // Layout of a float format's NaNs: mantissa bits if the format has payloads (IEEE-like), else 0.
 static int payload_bits(hlo_dtype t) {

@@ -31,7 +31,7 @@ typedef struct header {
   VEC(int64_t) donors;
 } header;
 
-// --- computations by name -------------------------------------------------------------------------------------------
+// --- computations by name ------------------------------------------------------------------------
 
 static text_computation *computation_by_name(hlo_parser *p, strv name) {
   text_computation *c = strmap_get(&p->computations, name);
@@ -56,7 +56,7 @@ hlo_computation *hlo_parse_computation_ref(hlo_parser *p) {
   return name.len ? computation_by_name(p, name)->computation : NULL;
 }
 
-// --- the header -----------------------------------------------------------------------------------------------------
+// --- the header ----------------------------------------------------------------------------------
 
 // "{ {0}: (0, {}, may-alias), ... }"
 static bool parse_aliases(hlo_parser *p, header *h) {
@@ -168,7 +168,7 @@ static void finish_header(hlo_parser *p, const header *h) {
   }
 }
 
-// --- instructions ---------------------------------------------------------------------------------------------------
+// --- instructions --------------------------------------------------------------------------------
 
 typedef struct operand_list {
   hlo_text_operands v;
@@ -385,7 +385,7 @@ static void parse_instr(hlo_parser *p, hlo_computation *c, bool root) {
   vec_deinit(&i.called_list);
 }
 
-// --- computations ---------------------------------------------------------------------------------------------------
+// --- computations --------------------------------------------------------------------------------
 
 // "(a: f32[], b: s32[2]{0}) -> f32[]": checked against the instructions only in so far as it must be well formed.
 static bool skip_signature(hlo_parser *p) {

@@ -7,7 +7,7 @@
 
 #include "hlo/text_internal.h"
 
-// --- values that are one string of digits and letters ---------------------------------------------------------------
+// --- values that are one string of digits and letters --------------------------------------------
 
 // One integer of "1_2x3": *s moves behind it.
 static bool take_int(strv *s, int64_t *out) {
@@ -142,7 +142,7 @@ static bool parse_conv_dnums(hlo_parser *p, hlo_conv_dnums *d) {
          parse_labels(p, output, 'b', 'f', &d->output_batch, &d->output_feature, &d->output_spatial);
 }
 
-// --- lists ----------------------------------------------------------------------------------------------------------
+// --- lists ---------------------------------------------------------------------------------------
 
 static bool parse_precisions(hlo_parser *p, hlo_precisions *out) {
   VEC(hlo_precision) v = {0};
@@ -295,7 +295,7 @@ static bool parse_aliasing(hlo_parser *p, hlo_i64s *out) {
   return ok;
 }
 
-// --- scalars --------------------------------------------------------------------------------------------------------
+// --- scalars -------------------------------------------------------------------------------------
 
 static bool parse_flag(hlo_parser *p, bool *out) {
   strv word = hlo_parse_word(p);
@@ -388,7 +388,7 @@ static bool parse_value(hlo_parser *p, const hlo_attr_desc *d, void *field) {
   }
 }
 
-// --- keys -----------------------------------------------------------------------------------------------------------
+// --- keys ----------------------------------------------------------------------------------------
 
 #define SUB(kind, type, field, text) \
   { HLO_ATTR_KIND_##kind, text, offsetof(type, field) }

@@ -11,7 +11,7 @@
 #include "hlo/builder.h"
 #include "hlo/text_internal.h"
 
-// --- operations by name ---------------------------------------------------------------------------------------------
+// --- operations by name --------------------------------------------------------------------------
 
 static bool without_end(strv word, const char *end, strv *base) {
   strv e = strv_from_cstr(end);
@@ -87,7 +87,7 @@ bool hlo_parse_operation(strv word, hlo_text_instr *i) {
   return i->passes_on = known;
 }
 
-// --- constants of tuple shape ---------------------------------------------------------------------------------------
+// --- constants of tuple shape --------------------------------------------------------------------
 
 static hlo_instr *constant_of(hlo_parser *p, hlo_computation *c, const hlo_shape *shape, const loc *l) {
   if (!hlo_shape_is_tuple(shape)) {
@@ -115,7 +115,7 @@ bool hlo_parse_elements(hlo_parser *p, hlo_computation *c, const hlo_shape *tupl
   return hlo_parse_expect(p, ')', "after the elements of a tuple");
 }
 
-// --- more operands ---------------------------------------------------------------------------------------------------
+// --- more operands -------------------------------------------------------------------------------
 
 // XLA's rng takes the shape from its result; ours has it as an operand.
 void hlo_parse_add_rng_shape(hlo_parser *p, hlo_computation *c, const hlo_text_instr *i, hlo_text_operands *list) {
@@ -134,7 +134,7 @@ void hlo_parse_add_rng_shape(hlo_parser *p, hlo_computation *c, const hlo_text_i
            hlo_instr_create(c, NULL, HLO_OP_CONSTANT, l->shape, 0, NULL, 0, NULL, a, i->loc, STRV("shape")));
 }
 
-// --- the first k --------------------------------------------------------------------------------------------------
+// --- the first k ---------------------------------------------------------------------------------
 
 // (value, value, index, index) -> does the first one come first, by an order of two values or by being less (total
 // order)?

@@ -7,7 +7,7 @@
 
 #include "hlo/text_internal.h"
 
-// --- places and errors ----------------------------------------------------------------------------------------------
+// --- places and errors ---------------------------------------------------------------------------
 
 const loc *hlo_parse_loc(hlo_parser *p, const char *at) {
   if (at < p->line_mark) {  // rarely: an error in what was read long ago
@@ -41,7 +41,7 @@ bool hlo_parse_fail(hlo_parser *p, const char *at, const char *format, ...) {
   return false;
 }
 
-// --- characters and words -------------------------------------------------------------------------------------------
+// --- characters and words ------------------------------------------------------------------------
 
 void hlo_parse_skip_blanks(hlo_parser *p) {
   for (;;) {
@@ -120,7 +120,7 @@ bool hlo_parse_expect(hlo_parser *p, char c, const char *what) {
   return hlo_parse_fail(p, p->at, "expected '%c' %s, found %s", c, what, text);
 }
 
-// --- numbers, strings, lists ----------------------------------------------------------------------------------------
+// --- numbers, strings, lists ---------------------------------------------------------------------
 
 bool hlo_parse_int(hlo_parser *p, int64_t *out) {
   hlo_parse_skip_blanks(p);

@@ -25,7 +25,7 @@ void hlo_text_print_string(strbuf *out, strv s) {
   strbuf_append_char(out, '"');
 }
 
-// --- enumerations ---------------------------------------------------------------------------------------------------
+// --- enumerations --------------------------------------------------------------------------------
 
 static const char *const fusion_kinds[] = {"kLoop", "kInput", "kOutput", "kInPlace"};
 _Static_assert(HLO_FUSION_KIND_LOOP == 0 && HLO_FUSION_KIND_IN_PLACE == 3, "fusion_kinds follows enums.def");
@@ -66,7 +66,7 @@ bool hlo_text_parse_enum(hlo_attr_kind kind, strv text, int *out) {
   return hlo_enum_parse(kind, (strv){upper, text.len}, out);
 }
 
-// --- one function for each kind -------------------------------------------------------------------------------------
+// --- one function for each kind ------------------------------------------------------------------
 
 static void key(strbuf *out, const char *name) {
   strbuf_printf(out, ", %s=", name);

@@ -24,7 +24,7 @@ hlo_shape_table *hlo_shape_table_create(arena *a) {
   return t;
 }
 
-// --- normal form, hash, equality ------------------------------------------------------------------------------------
+// --- normal form, hash, equality -----------------------------------------------------------------
 
 static bool is_row_major(const int32_t *layout, int rank) {
   for (int i = 0; i < rank; i++)
@@ -185,7 +185,7 @@ const hlo_shape *hlo_shape_with_dims(hlo_shape_table *t, const hlo_shape *s, int
   return hlo_shape_intern(t, &copy);
 }
 
-// --- derived facts --------------------------------------------------------------------------------------------------
+// --- derived facts -------------------------------------------------------------------------------
 
 bool hlo_shape_is_static(const hlo_shape *s) {
   for (int i = 0; i < s->rank; i++)
@@ -239,7 +239,7 @@ const hlo_shape *hlo_shape_leaf(const hlo_shape *s, int i) {
   return NULL;
 }
 
-// --- printing -------------------------------------------------------------------------------------------------------
+// --- printing ------------------------------------------------------------------------------------
 
 // Shortest decimal form that reads back as the same double.
 static void print_scale(strbuf *out, double x) {

@@ -24,18 +24,18 @@
 
 enum { HLO_TEXT_MAX_RANK = 256, HLO_TEXT_MAX_NESTING = 64 };
 
-// --- printing -------------------------------------------------------------------------------------------------------
+// --- printing ------------------------------------------------------------------------------------
 
 void hlo_text_print_string(strbuf *out, strv s);  // quoted, C escapes
 // ", key=value" for each attribute that is not its default.
 void hlo_text_print_attrs(strbuf *out, const hlo_instr *i);
 
-// --- enumerations whose text differs from StableHLO's ---------------------------------------------------------------
+// --- enumerations whose text differs from StableHLO's --------------------------------------------
 
 void hlo_text_print_enum(strbuf *out, hlo_attr_kind kind, int value);
 bool hlo_text_parse_enum(hlo_attr_kind kind, strv text, int *out);
 
-// --- parsing --------------------------------------------------------------------------------------------------------
+// --- parsing -------------------------------------------------------------------------------------
 
 // The parse functions skip leading blanks and comments, return false after reporting an error, and leave p->at
 // anywhere then: the caller goes on at the next line.
@@ -95,7 +95,7 @@ hlo_computation *hlo_parse_computation_ref(hlo_parser *p);  // NULL after an err
 bool hlo_parse_frontend_attributes(hlo_parser *p, strv *out);
 bool hlo_parse_attr(hlo_parser *p, hlo_text_instr *i, strv key, const char *key_at);
 
-// --- parse_expand.c -------------------------------------------------------------------------------------------------
+// --- parse_expand.c ------------------------------------------------------------------------------
 
 // Sets i->op, and for XLA's own ways to say it i->shape, passes_on and restated; false: there is no such operation.
 bool hlo_parse_operation(strv word, hlo_text_instr *i);

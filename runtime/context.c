@@ -6,7 +6,7 @@
 #include "frontend/import.h"
 #include "runtime/internal.h"
 
-// --- context -------------------------------------------------------------------------------------------------------------
+// --- context -------------------------------------------------------------------------------------
 
 static char *default_cache_dir(void) {
   const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -40,7 +40,7 @@ void lemnos_context_free(lemnos_context *c) {
   free(c);
 }
 
-// --- devices -------------------------------------------------------------------------------------------------------------
+// --- devices -------------------------------------------------------------------------------------
 
 static const char *kind_name(backend_device_kind kind) {
   switch (kind) {
@@ -134,7 +134,7 @@ void lemnos_device_free(lemnos_device *d) { device_release(d); }
 const char *lemnos_device_id(const lemnos_device *d) { return d->entry.id; }
 const char *lemnos_device_name(const lemnos_device *d) { return d->entry.info.name; }
 
-// --- modules -------------------------------------------------------------------------------------------------------------
+// --- modules -------------------------------------------------------------------------------------
 
 // Takes `bytes`.
 static lemnos_status load(lemnos_context *c, const char *name, char *bytes, size_t size, const char *entry,

@@ -13,7 +13,7 @@ struct executable_run {
   backend_memory *arena;
 };
 
-// --- buffer memory ---------------------------------------------------------------------------------------------------------
+// --- buffer memory -------------------------------------------------------------------------------
 
 // host and memory NULL: a run of the interpreter will bring it.
 static buffer_memory *memory_create(lemnos_device *d, int64_t bytes, backend_memory *memory, void *host) {
@@ -72,7 +72,7 @@ static lemnos_status memory_read(const buffer_memory *m, void *data, int64_t byt
   return LEMNOS_SUCCESS;
 }
 
-// --- events ------------------------------------------------------------------------------------------------------------------
+// --- events --------------------------------------------------------------------------------------
 
 static lemnos_event *event_create(void) {
   lemnos_event *e = heap_alloc(sizeof *e);
@@ -122,7 +122,7 @@ bool lemnos_event_ready(lemnos_event *e) {
   return done;
 }
 
-// --- buffers -----------------------------------------------------------------------------------------------------------------
+// --- buffers -------------------------------------------------------------------------------------
 
 static lemnos_buffer *buffer_create(const interp_array *type, buffer_memory *m, lemnos_event *event) {
   lemnos_buffer *b = heap_alloc(sizeof *b);
@@ -169,7 +169,7 @@ lemnos_status lemnos_buffer_read(lemnos_buffer *b, lemnos_array *a) {
   return bytes ? memory_read(b->memory, a->data, bytes) : LEMNOS_SUCCESS;
 }
 
-// --- executables' runs ---------------------------------------------------------------------------------------------------------
+// --- executables' runs ---------------------------------------------------------------------------
 
 static void run_destroy(lemnos_executable *e, executable_run *r) {
   const lemnos_backend *b = e->device->entry.backend;
@@ -375,7 +375,7 @@ static void *execution_thread(void *p) {
   return NULL;
 }
 
-// --- the public call -------------------------------------------------------------------------------------------------------------
+// --- the public call -----------------------------------------------------------------------------
 
 static lemnos_status check_call(const lemnos_executable *e, int n_args, lemnos_buffer *const *args, int n_results) {
   if (n_args != e->n_params)
@@ -521,7 +521,7 @@ lemnos_status lemnos_execute_host(lemnos_executable *e, int32_t n_args, const le
   return status;
 }
 
-// --- profiling -------------------------------------------------------------------------------------------------------------------
+// --- profiling -----------------------------------------------------------------------------------
 
 typedef struct profile_row {
   const hlo_instr *instr;

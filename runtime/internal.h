@@ -17,7 +17,7 @@
 #include "runtime/backend.h"
 #include "runtime/plan.h"
 
-// --- registry (registry.c) ---------------------------------------------------------------------------------------------
+// --- registry (registry.c) -----------------------------------------------------------------------
 
 #define REGISTRY_MAX_BACKENDS 16
 #define REGISTRY_MAX_DEVICES 32
@@ -55,7 +55,7 @@ LEMNOS_NODISCARD lemnos_status registry_find(registry *r, const char *id, regist
 LEMNOS_NODISCARD lemnos_status registry_target(registry *r, const char *spec, hlo_target *out,
                                                const lemnos_backend **out_backend, backend_state **out_state);
 
-// --- objects -------------------------------------------------------------------------------------------------------------
+// --- objects -------------------------------------------------------------------------------------
 
 struct lemnos_context {
   registry registry;
@@ -129,7 +129,7 @@ buffer_memory *buffer_memory_retain(buffer_memory *m);
 void buffer_memory_release(buffer_memory *m);
 LEMNOS_NODISCARD lemnos_status buffer_memory_create(lemnos_device *d, int64_t bytes, buffer_memory **out);
 
-// --- plan (plan_build.c, plan_run.c, host_step.c, plan_print.c) ---------------------------------------------------------
+// --- plan (plan_build.c, plan_run.c, host_step.c, plan_print.c) ----------------------------------
 
 // Lowers a pipelined, buffer-assigned module. threads: pool for lowering kernels, may be NULL.
 LEMNOS_NODISCARD lemnos_status plan_build(arena *a, const hlo_module *m, const hlo_buffer_assignment *ba,
@@ -171,7 +171,7 @@ LEMNOS_NODISCARD lemnos_status plan_run(const plan *p, const lemnos_backend *b, 
                                         backend_queue *q, const plan_run_memory *memory,
                                         const plan_run_options *options);
 
-// --- the host's end of a run (processes.c) ------------------------------------------------------------------------------
+// --- the host's end of a run (processes.c) -------------------------------------------------------
 
 typedef struct host_adapter {
   interp_host host;
@@ -182,11 +182,11 @@ lemnos_status host_failed(const hlo_instr *i, const char *why);
 // What the interpreter calls for o->host, which may be NULL.
 void host_adapter_init(host_adapter *h, const lemnos_host *target);
 
-// --- custom calls of the embedder (custom_call.c) --------------------------------------------------------------------------
+// --- custom calls of the embedder (custom_call.c) ------------------------------------------------
 
 void custom_calls_deinit(lemnos_context *c);
 
-// --- progress (progress.c) ----------------------------------------------------------------------------------------------
+// --- progress (progress.c) -----------------------------------------------------------------------
 
 // A thread that reports what a run is at. NULL if the options ask for none, or if no thread is to be had.
 typedef struct progress_watch progress_watch;
@@ -194,7 +194,7 @@ progress_watch *progress_start(const lemnos_execute_options *options);
 interp_progress *progress_record(progress_watch *w);  // what the run writes; NULL for NULL
 void progress_stop(progress_watch *w);                // after it, there are no more calls; NULL allowed
 
-// --- conversions (array.c) -----------------------------------------------------------------------------------------------
+// --- conversions (array.c) -----------------------------------------------------------------------
 
 LEMNOS_NODISCARD lemnos_status array_to_interp(const lemnos_array *a, interp_array *out);
 void array_from_interp(const interp_array *a, lemnos_array *out);

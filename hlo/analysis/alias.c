@@ -20,7 +20,7 @@ void alias_operand_leaf(const hlo_instr *i, int leaf, hlo_instr **out_operand, i
   LEMNOS_PANIC("operand leaf out of range");
 }
 
-// --- positions ---------------------------------------------------------------------------------------------------------------
+// --- positions -----------------------------------------------------------------------------------
 
 static bool is_executed_call(const hlo_instr *i) { return i->op == HLO_OP_WHILE || i->op == HLO_OP_CONDITIONAL; }
 
@@ -91,7 +91,7 @@ static void find_uses(alias_analysis *a, const hlo_computation *c, int32_t end) 
   for (int l = 0; l < hlo_shape_leaves(c->root->shape); l++) extend(a, alias_value_of(a, c->root, l), end);
 }
 
-// --- groups --------------------------------------------------------------------------------------------------------------------
+// --- groups --------------------------------------------------------------------------------------
 
 int32_t alias_find(const alias_analysis *a, int32_t v) {
   while (a->values[v].parent != v) v = a->values[v].parent = a->values[a->values[v].parent].parent;
@@ -227,7 +227,7 @@ alias_analysis *alias_analyze(const hlo_module *m, arena *arena_) {
   return a;
 }
 
-// --- in place ------------------------------------------------------------------------------------------------------------------
+// --- in place ------------------------------------------------------------------------------------
 
 // One element type too: a kernel sees a shared buffer as one parameter.
 static bool same_array(const hlo_shape *a, const hlo_shape *b) {

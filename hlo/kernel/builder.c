@@ -54,7 +54,7 @@ static kernel_value *emit1(kernel_builder *b, kernel_op op, kernel_type type, in
   return &kernel_emit(b, op, 1, &type, n, operands)->results[0];
 }
 
-// --- constants ---------------------------------------------------------------------------------------------------------
+// --- constants -----------------------------------------------------------------------------------
 
 static int64_t wrap(int64_t x, int bits) {  // canonical form of integer constants: sign-extended; i1: 0 or 1
   if (bits == 1) return x & 1;
@@ -88,7 +88,7 @@ kernel_value *kernel_const_like(kernel_builder *b, const kernel_value *v, double
 static bool is_const(const kernel_value *v) { return v->def && v->def->op == KERNEL_OP_CONST; }
 static bool is_int(const kernel_value *v) { return !kernel_scalar_table[v->type.scalar].is_float; }
 
-// --- integer folding -----------------------------------------------------------------------------------------------------
+// --- integer folding -----------------------------------------------------------------------------
 
 static bool fold_int(kernel_op op, int bits, int64_t x, int64_t y, int64_t *out) {
   uint64_t mask = bits >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1, ux = (uint64_t)x & mask, uy = (uint64_t)y & mask;
@@ -213,7 +213,7 @@ kernel_value *kernel_bitcast(kernel_builder *b, kernel_value *x, kernel_type to)
   return kernel_type_eq(x->type, to) ? x : emit1(b, KERNEL_OP_BITCAST, to, 1, &x);
 }
 
-// --- vectors -------------------------------------------------------------------------------------------------------------
+// --- vectors -------------------------------------------------------------------------------------
 
 kernel_value *kernel_splat(kernel_builder *b, kernel_value *x, int lanes) {
   if (x->type.lanes == lanes) return x;
@@ -252,7 +252,7 @@ kernel_value *kernel_reduce(kernel_builder *b, kernel_op op, kernel_value *x) {
   return emit1(b, op, kernel_type_make((kernel_scalar)x->type.scalar, 1), 1, &x);
 }
 
-// --- memory --------------------------------------------------------------------------------------------------------------
+// --- memory --------------------------------------------------------------------------------------
 
 static kernel_scalar mem_elem(const kernel *k, kernel_mem m) {
   return m.space == KERNEL_PARAM ? k->params[m.index].elem : k->arrays.data[m.index].elem;
@@ -278,7 +278,7 @@ void kernel_store(kernel_builder *b, kernel_mem mem, kernel_value *index, kernel
   i->align = align < 1 ? 1 : align;
 }
 
-// --- structured control ----------------------------------------------------------------------------------------------------
+// --- structured control --------------------------------------------------------------------------
 
 static kernel_instr *emit_control(kernel_builder *b, kernel_op op, int n_results, const kernel_type *types,
                                   int n_operands, kernel_value *const *operands, int n_blocks) {

@@ -77,7 +77,7 @@ typedef struct emit_ctx {
   const char *error;              // first thing that cannot be lowered
 } emit_ctx;
 
-// --- emit_index.c: coordinates -----------------------------------------------------------------------------------------
+// --- emit_index.c: coordinates -------------------------------------------------------------------
 emit_coord emit_coord_of(kernel_value *v, int64_t multiple);   // the same for all lanes
 emit_coord emit_coord_const(emit_ctx *c, int64_t x);
 emit_coord emit_coord_add(emit_ctx *c, emit_coord x, emit_coord y, int lanes);
@@ -100,7 +100,7 @@ emit_index *emit_index_select(emit_ctx *c, emit_index *x, int rank, const int64_
 emit_index *emit_index_reshape(emit_ctx *c, emit_index *x, int rank, const int64_t *dims);
 void emit_strides(const hlo_shape *s, int64_t *strides);  // elements, by layout
 
-// --- emit_element.c -------------------------------------------------------------------------------------------------------
+// --- emit_element.c ------------------------------------------------------------------------------
 emit_value emit_element(emit_ctx *c, const hlo_instr *i, emit_index *x);             // arrays
 emit_value emit_leaf(emit_ctx *c, const hlo_instr *i, int leaf, emit_index *x);      // leaf of a tuple-shaped one
 void emit_fail(emit_ctx *c, const char *format, ...) LEMNOS_PRINTF(2, 3);
@@ -119,7 +119,7 @@ const hlo_instr *emit_root(const emit_ctx *c);  // of the fusion, or the instruc
 void emit_scope_push(emit_ctx *c, emit_scope *s, const hlo_computation *body, const emit_value *params);
 void emit_scope_pop(emit_ctx *c);
 
-// --- emit_arith.c, emit_convert.c, emit_complex.c: one elementwise op on values ---------------------------------------------
+// --- emit_arith.c, emit_convert.c, emit_complex.c: one elementwise op on values ------------------
 emit_value emit_unary(emit_ctx *c, const hlo_instr *i, hlo_dtype in, hlo_dtype out, emit_value x);
 emit_value emit_binary(emit_ctx *c, hlo_op op, hlo_dtype t, emit_value x, emit_value y);
 emit_value emit_compare(emit_ctx *c, int direction, int type, hlo_dtype t, emit_value x, emit_value y);
@@ -139,7 +139,7 @@ kernel_scalar emit_compute_scalar(hlo_dtype t);
 // NULL, or why the op has no kernel form (elementwise ops).
 const char *emit_elementwise_refusal(const hlo_instr *i);
 
-// --- emit_move.c (pad, concatenate, gather, dynamic slices), emit_loops.c (reduce, dot, convolution, windows) -------------
+// --- emit_move.c (pad, concatenate, gather, dynamic slices), emit_loops.c (reduce, dot, convolution, windows) 
 emit_value emit_pad(emit_ctx *c, const hlo_instr *i, emit_index *x);
 emit_value emit_concatenate(emit_ctx *c, const hlo_instr *i, emit_index *x);
 emit_value emit_gather(emit_ctx *c, const hlo_instr *i, emit_index *x);
@@ -165,7 +165,7 @@ void emit_reduce_window(emit_ctx *c, const hlo_instr *i, emit_index *x, emit_val
 // x[i] lane j <-> x[j] lane i, for lanes vectors of as many lanes (a power of two). schedule_transpose.c
 void emit_transpose(emit_ctx *c, kernel_value **x, int lanes);
 
-// --- schedules ---------------------------------------------------------------------------------------------------------------
+// --- schedules -----------------------------------------------------------------------------------
 // Begins a kernel named after the instruction plus suffix; emit_kernel_end finishes it and adds the launch.
 void emit_kernel_begin(emit_ctx *c, const char *suffix, int64_t grid, kernel_scalar index);
 LEMNOS_NODISCARD lemnos_status emit_kernel_end(emit_ctx *c);

@@ -42,7 +42,7 @@ static kernel_value *select_const(emit_ctx *c, kernel_value *cond, double x, ker
   return kernel_select(&c->b, cond, kernel_const_like(&c->b, y, x), y);
 }
 
-// --- unary ---------------------------------------------------------------------------------------------------------------
+// --- unary ---------------------------------------------------------------------------------------
 
 static kernel_value *round_away(emit_ctx *c, kernel_value *x) {
   kernel_builder *b = &c->b;
@@ -206,7 +206,7 @@ emit_value emit_unary(emit_ctx *c, const hlo_instr *i, hlo_dtype in, hlo_dtype o
   return emit_zero(c, out);
 }
 
-// --- binary --------------------------------------------------------------------------------------------------------------
+// --- binary --------------------------------------------------------------------------------------
 
 static kernel_value *int_divide(emit_ctx *c, bool is_signed, bool remainder, kernel_value *x, kernel_value *y) {
   kernel_builder *b = &c->b;
@@ -379,7 +379,7 @@ emit_value emit_binary(emit_ctx *c, hlo_op op, hlo_dtype t, emit_value x, emit_v
   return emit_zero(c, t);
 }
 
-// --- compare, clamp, select ---------------------------------------------------------------------------------------------------
+// --- compare, clamp, select ----------------------------------------------------------------------
 
 // Floats as integers whose signed order is the total order: of their own bits, as f32 would quiet a signaling NaN.
 // Formats below 8 bits or without a sign take f32's, and those with a single NaN in the place of -0, which is the lowest.
@@ -457,7 +457,7 @@ emit_value emit_select(emit_ctx *c, kernel_value *pred, emit_value x, emit_value
   return v;
 }
 
-// --- refusals ---------------------------------------------------------------------------------------------------------------
+// --- refusals ------------------------------------------------------------------------------------
 
 static bool has_complex_form(const hlo_instr *i) {
   switch (i->op) {

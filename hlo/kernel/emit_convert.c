@@ -92,7 +92,7 @@ kernel_value *emit_to_index(emit_ctx *c, hlo_dtype t, kernel_value *x, int64_t l
   return resize_int(c, t, x, index);
 }
 
-// --- bits ------------------------------------------------------------------------------------------------------------------
+// --- bits ----------------------------------------------------------------------------------------
 
 static kernel_scalar int_of_bits(int bits) {
   return bits <= 8 ? KERNEL_I8 : bits == 16 ? KERNEL_I16 : bits == 32 ? KERNEL_I32 : KERNEL_I64;
@@ -219,7 +219,7 @@ emit_value emit_bitcast_convert(emit_ctx *c, const hlo_instr *i, emit_index *x) 
   return from > to ? bitcast_narrow(c, i, x, from / to) : bitcast_wide(c, i, x, to / from);
 }
 
-// --- reduce_precision --------------------------------------------------------------------------------------------------------
+// --- reduce_precision ----------------------------------------------------------------------------
 
 // On the bits of a float with E exponent and M mantissa bits: round the mantissa to nearest even, then flush what the smaller
 // exponent range cannot hold to infinity or zero. NaN stays (or becomes infinity where no mantissa bit is left to say so).

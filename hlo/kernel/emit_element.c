@@ -26,7 +26,7 @@ bool emit_visible(const emit_ctx *c, const kernel_value *v) {
   return false;
 }
 
-// --- memo ------------------------------------------------------------------------------------------------------------------
+// --- memo ----------------------------------------------------------------------------------------
 
 static emit_memo *memo_slot(emit_ctx *c, const hlo_instr *i, const emit_index *x, int slot) {
   uint64_t key = hash_u64((uint64_t)(uintptr_t)i, hash_u64((uint64_t)(uintptr_t)x, (uint64_t)(slot + 2)));
@@ -63,7 +63,7 @@ void emit_scope_push(emit_ctx *c, emit_scope *s, const hlo_computation *body, co
 
 void emit_scope_pop(emit_ctx *c) { c->scope = c->scope->outer; }
 
-// --- memory ------------------------------------------------------------------------------------------------------------------
+// --- memory --------------------------------------------------------------------------------------
 
 static kernel_mem use_buffer(emit_ctx *c, emit_buffer *buffer) {
   if (buffer->param < 0) {
@@ -189,7 +189,7 @@ void emit_store_result(emit_ctx *c, int leaf, emit_index *x, emit_value v) {
   emit_store(c, emit_buffer_mem(c, KERNEL_ARG_RESULT, leaf, s), s->dtype, emit_index_linear(c, x, s), x->lanes, v);
 }
 
-// --- leaves of the computation --------------------------------------------------------------------------------------------------
+// --- leaves of the computation -------------------------------------------------------------------
 
 static emit_value scalar_constant(emit_ctx *c, hlo_dtype t, const hlo_literal *l, int64_t i, int part) {
   kernel_scalar s = kernel_scalar_of(t);
@@ -232,7 +232,7 @@ static bool buffer_leaf(emit_ctx *c, const hlo_instr *i, int leaf, emit_index *x
   return true;
 }
 
-// --- dispatch ------------------------------------------------------------------------------------------------------------------
+// --- dispatch ------------------------------------------------------------------------------------
 
 static emit_index *select_operand(emit_ctx *c, emit_index *x, const hlo_shape *in, const int64_t *source) {
   return emit_index_select(c, x, in->rank, in->dims, source, NULL);

@@ -97,7 +97,7 @@ void emit_coord_divide(emit_ctx *c, emit_coord x, int64_t d, int lanes, emit_coo
   *r = (emit_coord){.base = zero, .vec = kernel_bin(&c->b, KERNEL_OP_REM_U, v, dv), .multiple = 1};
 }
 
-// --- indices ---------------------------------------------------------------------------------------------------------------
+// --- indices -------------------------------------------------------------------------------------
 
 emit_index *emit_index_create(emit_ctx *c, int rank, const int64_t *dims, int lanes, int n_groups,
                               const emit_group *groups) {

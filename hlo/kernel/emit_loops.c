@@ -6,7 +6,7 @@
 
 #define BIN(op, x, y) kernel_bin(b, KERNEL_OP_##op, (x), (y))
 
-// --- dot -------------------------------------------------------------------------------------------------------------------------
+// --- dot -----------------------------------------------------------------------------------------
 
 static emit_value multiply_add(emit_ctx *c, hlo_dtype t, emit_value acc, emit_value x, emit_value y) {
   if (hlo_dtype_is_float(t)) return (emit_value){kernel_fma(&c->b, x.re, y.re, acc.re), NULL};
@@ -55,7 +55,7 @@ emit_value emit_dot(emit_ctx *c, const hlo_instr *i, emit_index *x) {
   return emit_convert(c, sum, i->shape->dtype, now);
 }
 
-// --- convolution -------------------------------------------------------------------------------------------------------------------
+// --- convolution ---------------------------------------------------------------------------------
 
 // Position of a window element in the operand: out * stride + k * window_dilation - pad_low, in units of base_dilation.
 // *ok (AND-ed) says whether it holds an element; the coordinate is clamped into the operand.
@@ -134,7 +134,7 @@ emit_value emit_convolution(emit_ctx *c, const hlo_instr *i, emit_index *x) {
   return emit_convert(c, sum, i->shape->dtype, now);
 }
 
-// --- reduce_window -------------------------------------------------------------------------------------------------------------------
+// --- reduce_window -------------------------------------------------------------------------------
 
 void emit_reduce_window(emit_ctx *c, const hlo_instr *i, emit_index *x, emit_value *results) {
   int n = i->n_operands / 2, lanes = emit_index_varies(x) ? x->lanes : 1;

@@ -28,7 +28,7 @@ static emit_value branch(emit_ctx *c, kernel_value *cond, hlo_dtype t, int lanes
   return (emit_value){f.results[0], complex ? f.results[1] : NULL};
 }
 
-// --- pad ---------------------------------------------------------------------------------------------------------------------
+// --- pad -----------------------------------------------------------------------------------------
 
 typedef struct pad_state {
   const hlo_instr *i;
@@ -84,7 +84,7 @@ emit_value emit_pad(emit_ctx *c, const hlo_instr *i, emit_index *x) {
   return lanewise ? emit_select(c, lanewise, v, fill) : v;
 }
 
-// --- concatenate ---------------------------------------------------------------------------------------------------------------
+// --- concatenate ---------------------------------------------------------------------------------
 
 typedef struct concat_state {
   const hlo_instr *i;
@@ -163,7 +163,7 @@ emit_value emit_concatenate(emit_ctx *c, const hlo_instr *i, emit_index *x) {
   return v;
 }
 
-// --- dynamic slices and gather -----------------------------------------------------------------------------------------------------
+// --- dynamic slices and gather -------------------------------------------------------------------
 
 kernel_value *emit_start_index(emit_ctx *c, const hlo_instr *start, emit_index *x, int64_t limit) {
   if (limit <= 0) return kernel_index(&c->b, 0);

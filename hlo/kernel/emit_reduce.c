@@ -83,7 +83,7 @@ static void combine_lanes(emit_ctx *c, const hlo_instr *i, int n, int lanes, emi
   }
 }
 
-// --- which loops ---------------------------------------------------------------------------------------------------------------
+// --- which loops ---------------------------------------------------------------------------------
 
 static bool is_reduced(const hlo_instr *i, int d) {
   return hlo_i64s_contains(HLO_ATTRS(i, dimensions)->dimensions, d);

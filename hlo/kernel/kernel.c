@@ -32,7 +32,7 @@ kernel_scalar kernel_scalar_of(hlo_dtype t) {
   }
 }
 
-// --- hash and equality: walk both in order, numbering values as they are defined ---------------------------------
+// --- hash and equality: walk both in order, numbering values as they are defined -----------------
 
 static uint64_t hash_instr_payload(const kernel_instr *i, uint64_t h) {
   h = hash_u64((uint64_t)i->op | (uint64_t)i->n_operands << 16 | (uint64_t)i->n_results << 40, h);
@@ -135,7 +135,7 @@ bool kernel_equal(const kernel *a, const kernel *b) {
   return equal;
 }
 
-// --- walking and cloning ---------------------------------------------------------------------------------------------
+// --- walking and cloning -------------------------------------------------------------------------
 
 void kernel_walk(kernel_block *b, void (*fn)(void *user, kernel_instr *i), void *user) {
   for (kernel_instr *i = b->first, *next; i; i = next) {

@@ -180,7 +180,7 @@ typedef struct kernel {
   int32_t next_id;
 } kernel;
 
-// --- construction: hlo/kernel/builder.h; checking and text ---------------------------------------------------------
+// --- construction: hlo/kernel/builder.h; checking and text ---------------------------------------
 
 // Structure, types, dominance, masks, limits: every failure, in the kernel's text. target may be NULL; otherwise also: class
 // (group ops), types the target lacks, parameter count and ranges.
@@ -190,7 +190,7 @@ uint64_t kernel_hash(const kernel *k);
 bool kernel_equal(const kernel *a, const kernel *b);
 kernel *kernel_clone(const kernel *k, arena *a);
 
-// --- passes, run by kernel_legalize in this order --------------------------------------------------------------------
+// --- passes, run by kernel_legalize in this order ------------------------------------------------
 void kernel_pass_expand_tiles(kernel *k, const hlo_target *t);
 void kernel_pass_expand_math(kernel *k, const hlo_target *t);
 // What the target lacks. UNIMPLEMENTED (with the reason) when it cannot be rewritten.

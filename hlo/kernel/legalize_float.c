@@ -142,7 +142,7 @@ val legalize_decode(kernel_builder *b, val u, kernel_scalar from) {
   return as_f32(b, bin(b, KERNEL_OP_OR, r, sign));
 }
 
-// --- the stage -------------------------------------------------------------------------------------------------------------
+// --- the stage -----------------------------------------------------------------------------------
 
 static bool is_small(const legalizer *l, int s) {
   return kernel_scalar_table[s].is_float && s != KERNEL_F32 && s != KERNEL_F64 && !(s == KERNEL_F16 && l->t->f16);

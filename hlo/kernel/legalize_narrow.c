@@ -151,7 +151,7 @@ static lemnos_status rewrite_conversion(stage *s, kernel_instr *i) {
   return LEMNOS_SUCCESS;
 }
 
-// --- memory ------------------------------------------------------------------------------------------------------------------
+// --- memory --------------------------------------------------------------------------------------
 
 static kernel_scalar mem_elem(const kernel *k, kernel_mem m) {
   return m.space == KERNEL_PARAM ? k->params[m.index].elem : k->arrays.data[m.index].elem;
@@ -264,7 +264,7 @@ static void rewrite_store(stage *s, kernel_instr *i) {
   kernel_instr_unlink(i);
 }
 
-// --- the stage -----------------------------------------------------------------------------------------------------------------
+// --- the stage -----------------------------------------------------------------------------------
 
 static void retype(stage *s, val v) {
   if (is_narrow(s->l, v->type.scalar)) vec_push(NULL, &s->retype, v);

@@ -151,7 +151,7 @@ val math_logistic(math *m, val x) {
   return m_div(m, m_sel(m, m_lt(m, x, m_c(m, 0)), z, m_c(m, 1)), d);
 }
 
-// --- pow -----------------------------------------------------------------------------------------------------------------
+// --- pow -----------------------------------------------------------------------------------------
 
 // hi + lo = a * b exactly (Veltkamp, Dekker); |a|, |b| far from overflow.
 static val two_product(math *m, val a, val b, val *lo) {
@@ -219,7 +219,7 @@ val math_pow(math *m, val x, val y) {
   return m_sel(m, m_or(m, m_eq(m, y, zero), m_eq(m, x, one)), one, r);
 }
 
-// --- cbrt, rem -----------------------------------------------------------------------------------------------------------
+// --- cbrt, rem -----------------------------------------------------------------------------------
 
 val math_cbrt(math *m, val x) {
   // |x| = 2^e (1 + f): start from 2^(e/3) and a quadratic fit, then Newton steps on t - x/t^2 in the reduced range.

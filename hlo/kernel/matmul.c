@@ -40,7 +40,7 @@ static int64_t smaller(int64_t x, int64_t y) { return x < y ? x : y; }
 static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
 static int64_t bytes_of(const plan *s) { return kernel_scalar_table[s->p->scalar].bytes; }
 
-// --- choices -------------------------------------------------------------------------------------------------------------------
+// --- choices -------------------------------------------------------------------------------------
 
 static int register_rows(const emit_ctx *c, int nv) {
   bool many = c->t->vector_registers >= 32;
@@ -121,7 +121,7 @@ static void choose_blocks(const emit_ctx *c, plan *s) {
   }
 }
 
-// --- the pieces of a kernel ----------------------------------------------------------------------------------------------------
+// --- the pieces of a kernel ----------------------------------------------------------------------
 
 kernel_value *matmul_multiply_add(kernel_builder *b, kernel_value *x, kernel_value *y, kernel_value *z) {
   return kernel_scalar_table[z->type.scalar].is_float ? kernel_fma(b, x, y, z) : BIN(ADD, BIN(MUL, x, y), z);
@@ -290,7 +290,7 @@ static void split_item(emit_ctx *c, const matmul *p, int64_t nx, int64_t ny, emi
                          : emit_coord_of(nx == 1 ? rest : BIN(DIV_U, rest, kernel_index(b, nx)), 1);
 }
 
-// --- packing launches ------------------------------------------------------------------------------------------------------------
+// --- packing launches ----------------------------------------------------------------------------
 
 static lemnos_status pack_all(emit_ctx *c, plan *s, int side) {
   const matmul *p = s->p;
@@ -305,7 +305,7 @@ static lemnos_status pack_all(emit_ctx *c, plan *s, int side) {
   return emit_kernel_end(c);
 }
 
-// --- the packed product --------------------------------------------------------------------------------------------------------
+// --- the packed product --------------------------------------------------------------------------
 
 // All panels of B of the item, k by k; the one at the edge by itself.
 static void pack_wide(emit_ctx *c, const plan *s) {
@@ -400,7 +400,7 @@ static lemnos_status packed(emit_ctx *c, plan *s) {
   return emit_kernel_end(c);
 }
 
-// --- few rows, B read in place along n -----------------------------------------------------------------------------------------
+// --- few rows, B read in place along n -----------------------------------------------------------
 
 static void stream_columns(emit_ctx *c, const plan *s, kernel_value *a_base, kernel_value *b_base, kernel_value *n0,
                            int64_t multiple, int nv, int lanes) {
@@ -538,7 +538,7 @@ static lemnos_status stream(emit_ctx *c, plan *s) {
   return emit_kernel_end(c);
 }
 
-// --- few rows, both contiguous along k -----------------------------------------------------------------------------------------
+// --- few rows, both contiguous along k -----------------------------------------------------------
 
 static void inner_loop(emit_ctx *c, const plan *s, kernel_value *n0, int count, int64_t lo, int64_t hi, int lanes,
                        kernel_value **acc) {
@@ -604,7 +604,7 @@ static lemnos_status inner(emit_ctx *c, plan *s) {
   return emit_kernel_end(c);
 }
 
-// --- choice ----------------------------------------------------------------------------------------------------------------------
+// --- choice --------------------------------------------------------------------------------------
 
 lemnos_status matmul_emit(emit_ctx *c, const matmul *p) {
   plan s = {.p = p};

@@ -37,7 +37,7 @@ struct matmul {
 
 LEMNOS_NODISCARD lemnos_status matmul_emit(emit_ctx *c, const matmul *p);
 
-// --- the epilogue of a hero (dot or convolution) --------------------------------------------------------------------------
+// --- the epilogue of a hero (dot or convolution) -------------------------------------------------
 // The one dot or convolution of the instruction being lowered if everything above it is computed at the hero's own (or a
 // reshaped) index; NULL otherwise.
 const hlo_instr *matmul_hero(const emit_ctx *c);
@@ -51,7 +51,7 @@ int matmul_run_lanes(int64_t n);
 // A finished sum at hero index x: rounds it, evaluates the epilogue, stores the results.
 void matmul_finish(emit_ctx *c, const hlo_instr *hero, emit_index *x, hlo_dtype sum, kernel_value *value);
 
-// --- packing (matmul_pack.c) ------------------------------------------------------------------------------------------------
+// --- packing (matmul_pack.c) ---------------------------------------------------------------------
 typedef struct matmul_panel {
   int side, width, lanes;        // width: rows of a panel
   emit_coord batch;
@@ -67,7 +67,7 @@ void matmul_pack(emit_ctx *c, const matmul *p, const matmul_panel *panel);
 void matmul_transpose(emit_ctx *c, kernel_value **x, int lanes);
 kernel_value *matmul_multiply_add(kernel_builder *b, kernel_value *x, kernel_value *y, kernel_value *z);
 
-// --- schedules: *done is false where they do not apply ---------------------------------------------------------------------
+// --- schedules: *done is false where they do not apply -------------------------------------------
 LEMNOS_NODISCARD lemnos_status schedule_dot_cpu(emit_ctx *c, bool *done);
 LEMNOS_NODISCARD lemnos_status schedule_conv_cpu(emit_ctx *c, bool *done);
 

@@ -8,7 +8,7 @@
 
 const hlo_instr *emit_root(const emit_ctx *c) { return c->fused ? c->fused->root : c->instr; }
 
-// --- kernels -------------------------------------------------------------------------------------------------------------
+// --- kernels -------------------------------------------------------------------------------------
 
 void emit_kernel_begin(emit_ctx *c, const char *suffix, int64_t grid, kernel_scalar index) {
   strv name = strv_from_cstr(arena_printf(c->a, STRV_FMT "%s", STRV_ARG(c->instr->name), suffix));
@@ -91,7 +91,7 @@ int emit_vector_lanes(const emit_ctx *c) {
   return lanes < 1 ? 1 : lanes;
 }
 
-// --- which dimensions must be told apart ----------------------------------------------------------------------------------------
+// --- which dimensions must be told apart ---------------------------------------------------------
 
 typedef struct collapse {
   emit_ctx *c;
@@ -272,7 +272,7 @@ static void visit(collapse *s, const hlo_instr *i, const int64_t *map) {
   }
 }
 
-// --- costs -----------------------------------------------------------------------------------------------------------------
+// --- costs ---------------------------------------------------------------------------------------
 
 static int64_t instr_cost(const hlo_instr *i, int64_t n) {
   switch (i->op) {
@@ -342,7 +342,7 @@ emit_space emit_space_of(emit_ctx *c, const hlo_instr *root, const hlo_shape *sh
   return space;
 }
 
-// --- the nest ---------------------------------------------------------------------------------------------------------------------
+// --- the nest ------------------------------------------------------------------------------------
 
 typedef struct walk {
   emit_ctx *c;
@@ -492,7 +492,7 @@ lemnos_status emit_over_space(emit_ctx *c, const char *suffix, const emit_space 
   return c->t->cls == HLO_TARGET_CPU ? cpu_space(&w, suffix, outer, minor) : invocation_space(&w, suffix, outer, minor);
 }
 
-// --- helpers -------------------------------------------------------------------------------------------------------------------------
+// --- helpers -------------------------------------------------------------------------------------
 
 const hlo_shape *emit_shape(emit_ctx *c, hlo_dtype t, int rank, const int64_t *dims) {
   hlo_shape *s = ARENA_NEW(c->a, hlo_shape);

@@ -43,7 +43,7 @@ static hlo_instr *zero_of(hlo_builder *b, const hlo_shape *shape) {
 
 static hlo_instr *same_if(hlo_instr *i, hlo_instr *x) { return x->shape == i->shape ? x : NULL; }
 
-// --- reshape, transpose, broadcast ----------------------------------------------------------------------------------------
+// --- reshape, transpose, broadcast ---------------------------------------------------------------
 
 static hlo_instr *simplify_reshape(hlo_instr *i) {
   hlo_instr *x = i->operands[0];
@@ -179,7 +179,7 @@ static hlo_instr *sink_broadcast(hlo_instr *i) {
   return hlo_build_broadcast(&b, y, i->shape->rank, i->shape->dims, map.n, map.data);
 }
 
-// --- slice, pad, concatenate, reverse ---------------------------------------------------------------------------------------
+// --- slice, pad, concatenate, reverse ------------------------------------------------------------
 
 static hlo_instr *slice_of_concatenate(hlo_instr *i, hlo_instr *x) {
   hlo_slice s = HLO_ATTRS(i, slice)->slice;
@@ -300,7 +300,7 @@ static hlo_instr *simplify_iota(hlo_instr *i) {
   return i->shape->dims[HLO_ATTRS(i, iota)->dimension] == 1 ? zero_of(&b, i->shape) : NULL;
 }
 
-// --- conversions ----------------------------------------------------------------------------------------------------------------
+// --- conversions ---------------------------------------------------------------------------------
 
 // Mantissa bits with the implicit one, smallest and largest exponent; false for floats without a zero or an ordinary layout.
 static bool float_format(hlo_dtype t, int *mantissa, int *low, int *high) {
@@ -371,7 +371,7 @@ static hlo_instr *simplify_reduce_precision(hlo_instr *i) {
   return a->exponent_bits >= e && a->mantissa_bits >= m ? i->operands[0] : NULL;
 }
 
-// --- dynamic indices ----------------------------------------------------------------------------------------------------------------
+// --- dynamic indices -----------------------------------------------------------------------------
 
 // The value of a constant scalar index; unsigned ones beyond int64 become the largest.
 static bool constant_index(const hlo_instr *i, int64_t *out) {
@@ -436,7 +436,7 @@ static hlo_instr *simplify_get_dimension_size(hlo_instr *i) {
   return hlo_build_scalar_i64(&b, i->shape->dtype, i->operands[0]->shape->dims[HLO_ATTRS(i, dimension)->dimension]);
 }
 
-// --- reductions, sort, dot, scatter --------------------------------------------------------------------------------------------------
+// --- reductions, sort, dot, scatter --------------------------------------------------------------
 
 // Over dimensions of size 1 with a body of one operation: op(init, x).
 static hlo_instr *simplify_reduce(hlo_instr *i) {

@@ -52,7 +52,7 @@ bool control_is_invariant(const hlo_instr *w, int k) {
   return next && control_is_carried(next, &from) && from == k;
 }
 
-// --- induction ------------------------------------------------------------------------------------------------------------------
+// --- induction -----------------------------------------------------------------------------------
 
 static bool scalar_constant(const hlo_instr *x, int64_t *out) {
   if (!x || x->op != HLO_OP_CONSTANT || !hlo_dtype_is_integer(x->shape->dtype) || hlo_shape_elements(x->shape) != 1) return false;
@@ -151,7 +151,7 @@ bool control_find_induction(const hlo_instr *w, control_induction *out) {
   return false;
 }
 
-// --- changing what is carried -----------------------------------------------------------------------------------------------------
+// --- changing what is carried --------------------------------------------------------------------
 
 static int count_callers(const hlo_module *m, const hlo_computation *c) {
   int n = 0;

@@ -27,7 +27,7 @@ static hv polynomial(expand *e, hv x, const double *c, int n) {
   return p;
 }
 
-// --- erf_inv ------------------------------------------------------------------------------------------------------------------
+// --- erf_inv -------------------------------------------------------------------------------------
 
 static hv erf_inv(expand *e, hv x) {
   // x * x loses the distance to 1 where that matters: 1 - x keeps it.
@@ -46,7 +46,7 @@ static hv erf_inv(expand *e, hv x) {
   return SELECT(CMP(EQ, ABS(x), K(1)), MUL(x, K(INFINITY)), MUL(p, x));
 }
 
-// --- gamma function -----------------------------------------------------------------------------------------------------------
+// --- gamma function ------------------------------------------------------------------------------
 
 #define LANCZOS_G 7.0
 static const double lanczos[] = {0.99999999999980993227684700473478, 676.520368121885098567009190444019,
@@ -107,7 +107,7 @@ static hv digamma(expand *e, hv x) {
   return SELECT(pole, K(NAN), SELECT(r.reflect, left, right));
 }
 
-// --- zeta ---------------------------------------------------------------------------------------------------------------------
+// --- zeta ----------------------------------------------------------------------------------------
 
 static hv zeta(expand *e, hv s, hv q) {
   // B_2j / (2j)!
@@ -138,7 +138,7 @@ static hv polygamma(expand *e, hv n, hv x) {
   return SELECT(AND(good, CMP(LT, n, K(INFINITY))), y, K(NAN));
 }
 
-// --- Bessel -------------------------------------------------------------------------------------------------------------------
+// --- Bessel --------------------------------------------------------------------------------------
 
 static hv chebyshev(expand *e, hv x, const double *c, int n) {
   hv b0 = K(0), b1 = K(0), b2 = K(0);

@@ -37,7 +37,7 @@ typedef struct rule {
 
 #define BOUND(m, letter) ((m)->bound[(letter) >= 'a' ? (letter) - 'a' : (letter) - 'A' + 26])
 
-// --- conditions -----------------------------------------------------------------------------------------------------------
+// --- conditions ----------------------------------------------------------------------------------
 
 static bool cond_always(const match *m) { return (void)m, true; }
 static bool cond_not_constant_x(const match *m) { return !algsimp_constant(BOUND(m, 'x')); }
@@ -99,7 +99,7 @@ static const rule rule_table[] = {
 #define N_RULES ((int)(sizeof rule_table / sizeof rule_table[0]))
 _Static_assert(sizeof rule_table / sizeof rule_table[0] <= (size_t)MAX_RULES, "raise MAX_RULES");
 
-// --- parsing the rows -------------------------------------------------------------------------------------------------------
+// --- parsing the rows ----------------------------------------------------------------------------
 
 static void skip_blanks(const char **p) {
   while (**p == ' ') ++*p;
@@ -155,7 +155,7 @@ static node *parse_node(arena *a, const char **p) {
 
 static node *parse_text(arena *a, const char *text) { return parse_node(a, &text); }
 
-// --- matching ---------------------------------------------------------------------------------------------------------------
+// --- matching ------------------------------------------------------------------------------------
 
 static bool is_number(const hlo_instr *i, double number) {
   const hlo_literal *l = algsimp_uniform(i);
@@ -210,7 +210,7 @@ static bool class_allowed(const char *classes, const hlo_instr *i) {
   return c && strchr(classes, c) != NULL;
 }
 
-// --- building ---------------------------------------------------------------------------------------------------------------
+// --- building ------------------------------------------------------------------------------------
 
 static hlo_instr *build_number(hlo_builder *b, const match *m, const node *n, const hlo_shape *like) {
   uint64_t element[2] = {0, 0};
@@ -264,7 +264,7 @@ static hlo_instr *try_rule(const rule *r, hlo_instr *i) {
   return build_node(&b, &m, r->replacement, i->shape);
 }
 
-// --- driver -------------------------------------------------------------------------------------------------------------------
+// --- driver --------------------------------------------------------------------------------------
 
 typedef struct simplifier {
   hlo_pass_ctx *ctx;

@@ -7,7 +7,7 @@
 #include "hlo/opt/algsimp.h"
 #include "hlo/opt/expand.h"
 
-// --- elementwise --------------------------------------------------------------------------------------------------------------
+// --- elementwise ---------------------------------------------------------------------------------
 
 static hlo_instr *expand_elementwise(hlo_instr *i) {
   hlo_dtype t = i->operands[0]->shape->dtype;
@@ -31,7 +31,7 @@ static hlo_instr *expand_elementwise(hlo_instr *i) {
   return NULL;
 }
 
-// --- top_k ----------------------------------------------------------------------------------------------------------------------
+// --- top_k ---------------------------------------------------------------------------------------
 
 static hlo_computation *greater_computation(hlo_module *m, hlo_dtype t, hlo_dtype index) {
   hlo_computation *c = hlo_computation_create(m, STRV("greater"));
@@ -68,7 +68,7 @@ static hlo_instr *expand_top_k(hlo_instr *i) {
   return hlo_build_tuple(&b, 2, out);
 }
 
-// --- driver -----------------------------------------------------------------------------------------------------------------------
+// --- driver --------------------------------------------------------------------------------------
 
 static hlo_instr *expand_one(hlo_instr *i) {
   if (i->op == HLO_OP_TOP_K) return expand_top_k(i);

@@ -62,7 +62,7 @@ static const hlo_literal *full(folder *f, const hlo_literal *l) {
   return out;
 }
 
-// --- elementwise --------------------------------------------------------------------------------------------------------------
+// --- elementwise ---------------------------------------------------------------------------------
 
 static const hlo_literal *fold_elementwise(folder *f) {
   hlo_dtype types[3];
@@ -94,7 +94,7 @@ static const hlo_literal *fold_elementwise(folder *f) {
   return out;
 }
 
-// --- data movement ------------------------------------------------------------------------------------------------------------
+// --- data movement -------------------------------------------------------------------------------
 
 static void row_major_strides(const hlo_shape *s, int64_t *stride) {
   int64_t n = 1;
@@ -214,7 +214,7 @@ static const hlo_literal *fold_bitcast(folder *f) {
   return out;
 }
 
-// --- reductions of integers by one associative operation ------------------------------------------------------------------------
+// --- reductions of integers by one associative operation -----------------------------------------
 
 static const hlo_literal *fold_reduce(folder *f) {
   hlo_op op;

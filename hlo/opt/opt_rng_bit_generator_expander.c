@@ -86,7 +86,7 @@ static void advance(rng *r, int64_t blocks, bool third) {
   r->state[5] = bin(r, HLO_OP_ADD, r->state[5], carry);
 }
 
-// --- the two generators ---------------------------------------------------------------------------------------------------------
+// --- the two generators --------------------------------------------------------------------------
 
 static void threefry(rng *r, hv x[2]) {
   static const int rotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
@@ -119,7 +119,7 @@ static void philox(rng *r, hv x[4]) {
   }
 }
 
-// --- results --------------------------------------------------------------------------------------------------------------------------
+// --- results -------------------------------------------------------------------------------------
 
 // u32 words (or pairs of them in a last dimension of 2, for 64-bit types) to the result type.
 static hv to_type(rng *r, hv x, const hlo_shape *s) {

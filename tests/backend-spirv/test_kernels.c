@@ -24,7 +24,7 @@ static void fill(void) {
   for (int i = 0; i < MAX_ITEMS; i++) in[i] = i * 7 - 300, out[i] = -1, fin[i] = (float)(i * 3 % 101) - 50, fout[i] = -1;
 }
 
-// --- memory -----------------------------------------------------------------------------------------------------------------------
+// --- memory --------------------------------------------------------------------------------------
 
 // out[4i..] = in[4i + shift ..] with all alignments that are true, and vectors of 2 in between.
 static void unaligned(rig *r, backend_device *d, const hlo_target *t) {
@@ -132,7 +132,7 @@ static void memory_all(rig *r, backend_device *d, const hlo_target *t) {
 }
 START_TEST(memory) { each_device(memory_all); } END_TEST
 
-// --- vectors ------------------------------------------------------------------------------------------------------------------------
+// --- vectors -------------------------------------------------------------------------------------
 
 static void vectors_on(rig *r, backend_device *d, const hlo_target *t) {
   enum { OUT = 24 };
@@ -213,7 +213,7 @@ static void views_on(rig *r, backend_device *d, const hlo_target *t) {
 }
 START_TEST(views) { each_device(views_on); } END_TEST
 
-// --- control --------------------------------------------------------------------------------------------------------------------------
+// --- control -------------------------------------------------------------------------------------
 
 // Collatz steps (while with an if inside), a nested for with two carried values, an if without else.
 static void control_on(rig *r, backend_device *d, const hlo_target *t) {
@@ -269,7 +269,7 @@ static void control_on(rig *r, backend_device *d, const hlo_target *t) {
 }
 START_TEST(control) { each_device(control_on); } END_TEST
 
-// --- groups ------------------------------------------------------------------------------------------------------------------------------
+// --- groups --------------------------------------------------------------------------------------
 
 // Reverses each group of 32 through shared memory, adds a tree sum of the group, in odd numbers of groups.
 static void shared_on(rig *r, backend_device *d, const hlo_target *t) {
@@ -380,7 +380,7 @@ static void atomics_on(rig *r, backend_device *d, const hlo_target *t) {
 }
 START_TEST(atomics) { each_device(atomics_on); } END_TEST
 
-// --- grids and parameters ------------------------------------------------------------------------------------------------------------------
+// --- grids and parameters ------------------------------------------------------------------------
 
 static kernel *iota(arena *a, int64_t n, int64_t room, int workgroup, kernel_scalar index) {
   kernel_param params[] = {param_of(KERNEL_I32, room, false)};

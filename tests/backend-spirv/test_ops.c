@@ -4,7 +4,7 @@
 #include "base/half.h"
 #include "tests/backend-spirv/spirv_test.h"
 
-// --- which types a device has -------------------------------------------------------------------------------------------------
+// --- which types a device has --------------------------------------------------------------------
 
 static bool has_type(const hlo_target *t, kernel_scalar s) {
   switch (s) {
@@ -43,7 +43,7 @@ static void set_float(void *p, int bytes, int64_t i, double x) {
   else ((double *)p)[i] = x;
 }
 
-// --- integers --------------------------------------------------------------------------------------------------------------------
+// --- integers ------------------------------------------------------------------------------------
 
 static int64_t wrap_to(int64_t x, int bits) { return bits == 64 ? x : (int64_t)((uint64_t)x << (64 - bits)) >> (64 - bits); }
 
@@ -155,7 +155,7 @@ static void all_ints(rig *r, backend_device *d, const hlo_target *t) {
 }
 START_TEST(integers) { each_device(all_ints); } END_TEST
 
-// --- floats ------------------------------------------------------------------------------------------------------------------------
+// --- floats --------------------------------------------------------------------------------------
 
 static const kernel_op float_ops[] = {
     KERNEL_OP_ADD, KERNEL_OP_SUB, KERNEL_OP_MUL, KERNEL_OP_DIV, KERNEL_OP_FMA, KERNEL_OP_NEG, KERNEL_OP_ABS, KERNEL_OP_COPYSIGN,
@@ -266,7 +266,7 @@ static void all_floats(rig *r, backend_device *d, const hlo_target *t) {
 }
 START_TEST(floats) { each_device(all_floats); } END_TEST
 
-// --- conversions --------------------------------------------------------------------------------------------------------------------
+// --- conversions ---------------------------------------------------------------------------------
 
 enum { N_CONV = 32, MAX_CONV = 64 };
 typedef struct conversion {
@@ -390,7 +390,7 @@ static void all_conversions(rig *r, backend_device *d, const hlo_target *t) {
 }
 START_TEST(conversions) { each_device(all_conversions); } END_TEST
 
-// --- comparisons of extended values ----------------------------------------------------------------------------------------------
+// --- comparisons of extended values --------------------------------------------------------------
 
 // Drivers narrow a comparison of an extension with a constant, and Mesa 22.3 does it wrongly: (i64)x < 9 came out as true for all x.
 enum { N_EXT_CONST = 7, N_EXT_OPS = 8, N_EXT_OUT = 2 * 2 * N_EXT_CONST * N_EXT_OPS };
@@ -447,7 +447,7 @@ static void all_extended(rig *r, backend_device *d, const hlo_target *t) {
 }
 START_TEST(extended_comparisons) { each_device(all_extended); } END_TEST
 
-// --- the table ------------------------------------------------------------------------------------------------------------------------
+// --- the table -----------------------------------------------------------------------------------
 
 bool spirv_op_listed(kernel_op op);
 const char *spirv_op_unsupported(kernel_op op);

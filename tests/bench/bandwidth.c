@@ -24,7 +24,7 @@ static void check(lemnos_status s, const char *what) {
   exit(1);
 }
 
-// --- hand-written --------------------------------------------------------------------------------------------------------
+// --- hand-written --------------------------------------------------------------------------------
 
 typedef enum mode { COPY, STREAM, READ } mode;
 
@@ -84,7 +84,7 @@ static double hand_written(mode mode, int threads, const char *from, char *to) {
   return io_seconds() - start;
 }
 
-// --- the device ------------------------------------------------------------------------------------------------------------
+// --- the device ----------------------------------------------------------------------------------
 
 static int compare(const void *x, const void *y) {
   double a = *(const double *)x, b = *(const double *)y;

@@ -29,7 +29,7 @@ static double seconds_now(int threads) {
   return ((double)t.tv_sec + (double)t.tv_nsec * 1e-9) / threads;
 }
 
-// --- the peak ----------------------------------------------------------------------------------------------------------
+// --- the peak ------------------------------------------------------------------------------------
 
 typedef struct peak_run {
   long steps;
@@ -76,7 +76,7 @@ static double peak_gflops(int threads) {
   return flops / (seconds_now(threads) - start) * 1e-9;
 }
 
-// --- the product ----------------------------------------------------------------------------------------------------------
+// --- the product ---------------------------------------------------------------------------------
 
 static int compare(const void *x, const void *y) {
   double a = *(const double *)x, b = *(const double *)y;

@@ -504,7 +504,7 @@ START_TEST(attribute_constraints) {
 }
 END_TEST
 
-// --- refinement ------------------------------------------------------------------------------------------------------
+// --- refinement ----------------------------------------------------------------------------------
 
 static lemnos_status refined(hlo_module *m, int64_t size) {
   const hlo_shape *args[4];

@@ -18,7 +18,7 @@ typedef struct outcome {
 
 static int n_programs, n_dynamic, n_refined;
 
-// --- running ---------------------------------------------------------------------------------------------------------
+// --- running -------------------------------------------------------------------------------------
 
 static void make_up(arena *a, const hlo_shape *s, interp_array *out) {
   *out = (interp_array){.dtype = s->dtype, .rank = s->rank};
@@ -92,7 +92,7 @@ static void compare(arena *a, const char *path, const char *what, const outcome 
   drop(&other);
 }
 
-// --- one program -----------------------------------------------------------------------------------------------------
+// --- one program ---------------------------------------------------------------------------------
 
 static bool is_dynamic(const hlo_module *m) {
   for (int i = 0; i < m->n_computations; i++) HLO_FOR_EACH(x, m->computations[i])

@@ -39,7 +39,7 @@ typedef struct writer {
   bool full;
 } writer;
 
-// --- reading and writing --------------------------------------------------------------------------------------------
+// --- reading and writing -------------------------------------------------------------------------
 
 static bool read_varint(bytes b, size_t *at, uint64_t *out) {
   if (*at >= b.size) return false;
@@ -133,7 +133,7 @@ static section *find(file *f, int id) {
   return NULL;
 }
 
-// --- changes within a section ---------------------------------------------------------------------------------------
+// --- changes within a section --------------------------------------------------------------------
 
 typedef struct change {
   uint64_t random;

@@ -34,7 +34,7 @@ typedef struct text {
   int n_tokens, n_lines;
 } text;
 
-// --- taking apart ---------------------------------------------------------------------------------------------------
+// --- taking apart --------------------------------------------------------------------------------
 
 static bool is_digit(uint8_t c) {
   return c >= '0' && c <= '9';
@@ -95,7 +95,7 @@ static void take_apart(text *t) {
   }
 }
 
-// --- what to put in -------------------------------------------------------------------------------------------------
+// --- what to put in ------------------------------------------------------------------------------
 
 static strv any_operation(uint64_t *random, bool mlir) {
   for (int tries = 0; tries < 8; tries++) {
@@ -205,7 +205,7 @@ static strv any_number(uint64_t *random) {
   return strv_from_cstr(numbers[fuzz_below(random, some)]);
 }
 
-// --- changes --------------------------------------------------------------------------------------------------------
+// --- changes -------------------------------------------------------------------------------------
 
 // Puts `with` in place of a range; false if there is no room.
 static bool replace(text *t, range r, strv with) {

@@ -313,7 +313,7 @@ START_TEST(several_errors) {
 }
 END_TEST
 
-// --- random instructions --------------------------------------------------------------------------------------------
+// --- random instructions -------------------------------------------------------------------------
 
 typedef struct maker {
   arena *arena;

@@ -28,7 +28,7 @@ typedef struct program {
   VEC(interp_array) results;
 } program;
 
-// --- preparing --------------------------------------------------------------------------------------------------------------
+// --- preparing -----------------------------------------------------------------------------------
 
 static void make_up(arena *a, const hlo_shape *s, interp_array *out, int seed) {
   *out = (interp_array){.dtype = s->dtype, .rank = s->rank};
@@ -99,7 +99,7 @@ static lemnos_status prepare(program *p) {
   return LEMNOS_SUCCESS;
 }
 
-// --- running and comparing ----------------------------------------------------------------------------------------------------
+// --- running and comparing -----------------------------------------------------------------------
 
 static lemnos_status run(program *p, hlo_module *m) {
   interp_program *ip = NULL;

@@ -43,7 +43,7 @@ static results expand_and_run(arena *a, hlo_module *m, const char *passes, hlo_o
   return run(a, m);
 }
 
-// --- special functions ------------------------------------------------------------------------------------------------------------
+// --- special functions ---------------------------------------------------------------------------
 
 typedef struct special {
   const char *op;
@@ -171,7 +171,7 @@ START_TEST(scan) {
 }
 END_TEST
 
-// --- random bits: Random123's known answers --------------------------------------------------------------------------------------
+// --- random bits: Random123's known answers ------------------------------------------------------
 
 START_TEST(random_bits) {
   static const struct { const char *algorithm, *state, *type; uint64_t bits[4], next; } cases[] = {
@@ -200,7 +200,7 @@ START_TEST(random_bits) {
 }
 END_TEST
 
-// --- batch norm -----------------------------------------------------------------------------------------------------------------------
+// --- batch norm ----------------------------------------------------------------------------------
 
 START_TEST(batch_norm) {
   arena *a = arena_create();
@@ -234,7 +234,7 @@ START_TEST(batch_norm) {
 }
 END_TEST
 
-// --- matrices -----------------------------------------------------------------------------------------------------------------------------
+// --- matrices ------------------------------------------------------------------------------------
 
 enum { N = 6 };
 static double lower(int i, int j) { return i == j ? i + 1 : i > j ? 1 + (i + j) % 2 : 0; }
@@ -309,7 +309,7 @@ START_TEST(triangular_solve) {
 }
 END_TEST
 
-// --- Fourier ----------------------------------------------------------------------------------------------------------------------------
+// --- Fourier -------------------------------------------------------------------------------------
 
 // The transform of a unit impulse at index 1 (and 2 in the second row) is a wave.
 START_TEST(fft_of_impulses) {
