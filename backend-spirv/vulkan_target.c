@@ -186,7 +186,7 @@ static void fill_target(const query *q, const spirv_caps *caps, hlo_target *t) {
   t->barrier = c->barrier, t->cross_lane = c->cross_lane;
   t->shuffle_is_broadcast = c->shuffle_is_broadcast, t->uniform_load_free = c->uniform_load_free;
   t->acc_max = c->acc_max, t->body_max = c->body_max, t->dispatch_us = c->dispatch_us;
-  t->folds_zero = is_llvmpipe(q);  // lp_build_mul, lp_build_add
+  t->folds_zero = is_llvmpipe(q);  // lp_build_mul, lp_build_add, lp_build_div
   if (is_llvmpipe(q)) t->max_iterations = 65000;  // gallivm counts all loops of an invocation together and leaves them at 65,535
   t->elementwise_workgroup = c->elementwise_workgroup < t->max_workgroup ? c->elementwise_workgroup : t->max_workgroup;
 }

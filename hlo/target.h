@@ -21,7 +21,7 @@ typedef struct hlo_target {
   bool f16, f64, i8, i16, i64;
   bool storage_8, storage_16;
   bool subnormals_f32;     // kept, not flushed
-  bool folds_zero;         // the compiler turns x * 0 into 0 and x + 0 into x whatever x is (llvmpipe): constant zeros are hidden from it
+  bool folds_zero;         // the compiler folds x * 0, x + 0, 0 / x whatever x is (llvmpipe): zeros are hidden from it
   bool fused_fma;          // fma rounds once and is as quick as a multiply
 
   // --- vectors (CPU) and registers

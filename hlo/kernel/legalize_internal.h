@@ -18,6 +18,8 @@ void legalize_pred_memory(legalizer *l);
 void legalize_small_floats(legalizer *l);
 // i8 and i16 that the target lacks are carried as i32; memory of such elements is addressed as i32 words.
 LEMNOS_NODISCARD lemnos_status legalize_narrow(legalizer *l);
+// Zeros of floats become values that the driver's compiler cannot know (target.folds_zero).
+void legalize_zeros(legalizer *l);
 
 // f32 -> bits of a small float (in i32 lanes), rounded to nearest even; and back (exact).
 kernel_value *legalize_encode(kernel_builder *b, kernel_value *f32, kernel_scalar to);

@@ -77,30 +77,6 @@ static lemnos_status check_limits(const kernel *k, const hlo_target *t) {
   return LEMNOS_SUCCESS;
 }
 
-// A zero that the driver's compiler cannot know: the sign bit of the item's number.
-static kernel_value *opaque_zero(kernel_builder *b, kernel_type t) {
-  kernel_scalar index = b->k->index;
-  kernel_value *z = kernel_bin(b, KERNEL_OP_SHR_U, kernel_item(b), kernel_int(b, index, kernel_scalar_table[index].bits - 1));
-  z = kernel_bitcast(b, kernel_conv(b, KERNEL_OP_TRUNCATE, z, KERNEL_I32), kernel_type_make(KERNEL_F32, 1));
-  return kernel_splat(b, kernel_conv(b, KERNEL_OP_FLOAT_CONVERT, z, (kernel_scalar)t.scalar), t.lanes);
-}
-
-static void hide_zeros(void *user, kernel_instr *i) {
-  legalizer *l = user;
-  if ((i->op != KERNEL_OP_MUL && i->op != KERNEL_OP_ADD && i->op != KERNEL_OP_FMA) ||
-      !kernel_scalar_table[i->results[0].type.scalar].is_float)
-    return;
-  for (int o = 0; o < i->n_operands; o++) {
-    const kernel_instr *d = i->operands[o]->def;
-    uint64_t bits;
-    if (!d || d->op != KERNEL_OP_CONST) continue;
-    memcpy(&bits, &d->imm.f, 8);
-    if (bits != 0) continue;  // +0 only
-    kernel_builder b = legalize_before(l, i);
-    i->operands[o] = opaque_zero(&b, i->operands[o]->type);
-  }
-}
-
 static bool const_value(const kernel_value *v, int64_t *out) {
   if (!v->def || v->def->op != KERNEL_OP_CONST) return false;
   *out = v->def->imm.i;
@@ -156,7 +132,7 @@ lemnos_status kernel_pass_legalize(kernel *k, const hlo_target *t) {
   if (!missing.what && k->index == KERNEL_I64 && !t->i64) missing.what = "64-bit indices, which the device lacks";
   if (missing.what) return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "it needs %s", missing.what);
   LEMNOS_TRY(legalize_narrow(&l));
-  if (t->folds_zero) kernel_walk(k->body, hide_zeros, &l);
+  if (t->folds_zero) legalize_zeros(&l);
   if (t->max_iterations && iterations(k->body) > t->max_iterations)
     return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "an invocation would loop %lld times, the driver stops at %lld",
                               (long long)iterations(k->body), (long long)t->max_iterations);

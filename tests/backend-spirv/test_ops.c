@@ -266,6 +266,94 @@ static void all_floats(rig *r, backend_device *d, const hlo_target *t) {
 }
 START_TEST(floats) { each_device(all_floats); } END_TEST
 
+// --- constants -----------------------------------------------------------------------------------
+
+// Drivers fold what they see at compile time, some of them by rules that IEEE 754 does not have (x + 0 = x, 0 x = 0, x / x = 1).
+// So: constants as operands, and zeros that only loop analysis finds, as initial values of loops of one and of three trips, out of
+// branches that are known to the driver once loops are unrolled, and in vectors.
+static const kernel_op folded_ops[] = {KERNEL_OP_ADD, KERNEL_OP_SUB, KERNEL_OP_MUL, KERNEL_OP_DIV, KERNEL_OP_MIN, KERNEL_OP_MAX,
+                                       KERNEL_OP_COPYSIGN};
+static const double folded_constants[] = {0.0, -0.0, 1, -1, INFINITY, NAN};
+enum {
+  N_FOLDED_OPS = sizeof folded_ops / sizeof folded_ops[0],
+  N_CONSTANTS = sizeof folded_constants / sizeof folded_constants[0],
+  N_PATHS = 6,  // constant on the left, on the right; value with itself; through a loop; through a branch; in a vector
+  N_FOLDED = N_FOLDED_OPS * N_CONSTANTS * N_PATHS,
+};
+
+// A zero known only once a loop of one trip is unrolled: i == 0 ? c : x for i = 0.
+static val through_branch(kernel_builder *b, val c, val x) {
+  kernel_for f = kernel_for_begin(b, kernel_index(b, 0), kernel_index(b, 1), kernel_index(b, 1), 1, &x);
+  kernel_if i = kernel_if_begin(b, kernel_bin(b, KERNEL_OP_EQ, f.iv, kernel_index(b, 0)), 1, &c->type);
+  kernel_if_else(b, &i, &c);
+  kernel_if_end(b, &i, &f.args[0]);
+  kernel_for_end(b, &f, &i.results[0]);
+  return f.results[0];
+}
+
+static val folded(kernel_builder *b, kernel_op op, int path, val c, val x) {
+  switch (path) {
+    case 0: return kernel_bin(b, op, c, x);
+    case 1: return kernel_bin(b, op, x, c);
+    case 2: return kernel_bin(b, op, x, x);
+    case 3: {
+      kernel_for f = kernel_for_begin(b, kernel_index(b, 0), kernel_index(b, 1), kernel_index(b, 1), 1, &c);
+      val next = kernel_bin(b, op, f.args[0], x);
+      kernel_for_end(b, &f, &next);
+      return f.results[0];
+    }
+    case 4: return kernel_bin(b, op, through_branch(b, c, x), x);
+    default: {
+      val both[] = {c, x};
+      return kernel_extract(b, kernel_bin(b, op, kernel_build_vector(b, 2, both), kernel_splat(b, x, 2)), 0);
+    }
+  }
+}
+
+static void run_folded(rig *r, backend_device *d, const hlo_target *t, kernel_scalar s) {
+  enum { N = 8 };
+  const double values[N] = {0.0, -0.0, 1.5, -2, INFINITY, -INFINITY, NAN, 1};
+  int bytes = kernel_scalar_table[s].bytes;
+  char in[N * 8];
+  char *out = heap_alloc((size_t)N * N_FOLDED * 8);
+  for (int i = 0; i < N; i++) set_float(in, bytes, i, values[i]);
+  arena *mem = arena_create();
+  kernel_param params[] = {param_of(s, N, true), param_of(s, (int64_t)N * N_FOLDED, false)};
+  kernel *k = kernel_create(mem, STRV("folded"), 2, params, N, 0, KERNEL_I32);
+  kernel_builder b = kernel_builder_create(k);
+  val item = kernel_item(&b), x = kernel_load(&b, kernel_param_mem(0), item, 1, 1, NULL);
+  for (int n = 0; n < N_FOLDED; n++) {
+    val c = kernel_float(&b, s, folded_constants[n / N_PATHS % N_CONSTANTS]);
+    val y = folded(&b, folded_ops[n / N_PATHS / N_CONSTANTS], n % N_PATHS, c, x);
+    kernel_store(&b, kernel_param_mem(1), kernel_bin(&b, KERNEL_OP_ADD, item, kernel_index(&b, n * N)), y, 1, NULL);
+  }
+  buffer buffers[] = {{in, N * bytes}, {out, (int64_t)N * N_FOLDED * bytes}};
+  ASSERT_OK(kernel_finish(k, t));
+  run_on(r, d, t, k, buffers);
+  int wrong = 0;
+  for (int n = 0; n < N_FOLDED; n++)
+    for (int i = 0; i < N; i++) {
+      kernel_op op = folded_ops[n / N_PATHS / N_CONSTANTS];
+      int path = n % N_PATHS;
+      double y = values[i], c = path == 2 ? y : folded_constants[n / N_PATHS % N_CONSTANTS], got = get_float(out, bytes, n * N + i);
+      double want = path == 1 ? float_expected(op, y, c, bytes) : float_expected(op, c, y, bytes);
+      if (same_float(got, want)) continue;
+      if (wrong++ < 20)
+        fprintf(stderr, "%s: %s.%s, path %d (%g, %g) = %g, expected %g\n", t->name, kernel_op_table[op].name,
+                kernel_scalar_table[s].name, path, c, y, got, want);
+    }
+  ck_assert_int_eq(wrong, 0);
+  arena_destroy(mem);
+  free(out);
+}
+
+static void all_folded(rig *r, backend_device *d, const hlo_target *t) {
+  const kernel_scalar types[] = {KERNEL_F32, KERNEL_F64, KERNEL_F16};
+  for (int s = 0; s < 3; s++)
+    if (has_type(t, types[s])) run_folded(r, d, t, types[s]);
+}
+START_TEST(constants) { each_device(all_folded); } END_TEST
+
 // --- conversions ---------------------------------------------------------------------------------
 
 enum { N_CONV = 32, MAX_CONV = 64 };
@@ -461,4 +549,4 @@ START_TEST(every_operation_is_listed) {
   }
 } END_TEST
 
-HARNESS_MAIN("backend_spirv_ops", every_operation_is_listed, integers, floats, conversions, extended_comparisons)
+HARNESS_MAIN("backend_spirv_ops", every_operation_is_listed, integers, floats, constants, conversions, extended_comparisons)

@@ -219,3 +219,56 @@ func.func @remainder_of_long_quotients() {
   check.expect_eq_const %r, dense<"0x0000000000000080E03F4DD5CD95B10143030000000000006C00000000000000"> : tensor<4xf64>
   func.return
 }
+
+// dot_general and convolution reduce from constant(0): a sum of products that are -0 is +0, with groups and complex numbers too.
+func.func @sums_start_from_positive_zero() {
+  %x0 = stablehlo.constant dense<0.0> : tensor<2x6xf32>
+  %y0 = stablehlo.constant dense<-1.0> : tensor<3x2xf32>
+  %w0 = stablehlo.constant dense<0.0> : tensor<3x2xf32>
+  %x, %y, %w = stablehlo.optimization_barrier %x0, %y0, %w0 : tensor<2x6xf32>, tensor<3x2xf32>, tensor<3x2xf32>
+  %h = stablehlo.slice %x [0:2, 0:3] : (tensor<2x6xf32>) -> tensor<2x3xf32>
+  %d = stablehlo.dot_general %h, %y, contracting_dims = [1] x [0] : (tensor<2x3xf32>, tensor<3x2xf32>) -> tensor<2x2xf32>
+  %db = stablehlo.bitcast_convert %d : (tensor<2x2xf32>) -> tensor<2x2xi32>
+  check.expect_eq_const %db, dense<0> : tensor<2x2xi32>
+  %f = stablehlo.convolution(%x, %y) dim_numbers = [b, f]x[i, o]->[b, f], window = {}
+      {feature_group_count = 2 : i64, batch_group_count = 1 : i64} : (tensor<2x6xf32>, tensor<3x2xf32>) -> tensor<2x2xf32>
+  %fb = stablehlo.bitcast_convert %f : (tensor<2x2xf32>) -> tensor<2x2xi32>
+  check.expect_eq_const %fb, dense<0> : tensor<2x2xi32>
+  %g = stablehlo.convolution(%h, %y) dim_numbers = [b, f]x[i, o]->[b, f], window = {}
+      {feature_group_count = 1 : i64, batch_group_count = 2 : i64} : (tensor<2x3xf32>, tensor<3x2xf32>) -> tensor<1x2xf32>
+  %gb = stablehlo.bitcast_convert %g : (tensor<1x2xf32>) -> tensor<1x2xi32>
+  check.expect_eq_const %gb, dense<0> : tensor<1x2xi32>
+  // (0 + 0i) (-1 + 0i) = -0 + 0i
+  %cx = stablehlo.complex %x, %x : tensor<2x6xcomplex<f32>>
+  %ch = stablehlo.complex %h, %h : tensor<2x3xcomplex<f32>>
+  %cy = stablehlo.complex %y, %w : tensor<3x2xcomplex<f32>>
+  %e = stablehlo.dot_general %ch, %cy, contracting_dims = [1] x [0]
+      : (tensor<2x3xcomplex<f32>>, tensor<3x2xcomplex<f32>>) -> tensor<2x2xcomplex<f32>>
+  %c = stablehlo.convolution(%cx, %cy) dim_numbers = [b, f]x[i, o]->[b, f], window = {}
+      {feature_group_count = 2 : i64, batch_group_count = 1 : i64}
+      : (tensor<2x6xcomplex<f32>>, tensor<3x2xcomplex<f32>>) -> tensor<2x2xcomplex<f32>>
+  %s = stablehlo.concatenate %e, %c, dim = 0 : (tensor<2x2xcomplex<f32>>, tensor<2x2xcomplex<f32>>) -> tensor<4x2xcomplex<f32>>
+  %re = stablehlo.real %s : (tensor<4x2xcomplex<f32>>) -> tensor<4x2xf32>
+  %cb = stablehlo.bitcast_convert %re : (tensor<4x2xf32>) -> tensor<4x2xi32>
+  check.expect_eq_const %cb, dense<0> : tensor<4x2xi32>
+  func.return
+}
+
+// IEEE 754's divisions by and of a zero that the compiler sees.
+func.func @zeros_in_divisions() {
+  %x0 = stablehlo.constant dense<[1.0, -2.0, 0.0, 0x7F800000, 0xFF800000]> : tensor<5xf32>
+  %x = stablehlo.optimization_barrier %x0 : tensor<5xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<5xf32>
+  %q = stablehlo.divide %x, %zero : tensor<5xf32>
+  %r = stablehlo.divide %zero, %x : tensor<5xf32>
+  %qn = stablehlo.compare NE, %q, %q, FLOAT : (tensor<5xf32>, tensor<5xf32>) -> tensor<5xi1>
+  %rn = stablehlo.compare NE, %r, %r, FLOAT : (tensor<5xf32>, tensor<5xf32>) -> tensor<5xi1>
+  %qz = stablehlo.select %qn, %zero, %q : tensor<5xi1>, tensor<5xf32>
+  %rz = stablehlo.select %rn, %zero, %r : tensor<5xi1>, tensor<5xf32>
+  %rb = stablehlo.bitcast_convert %rz : (tensor<5xf32>) -> tensor<5xui32>
+  check.expect_eq_const %qn, dense<[false, false, true, false, false]> : tensor<5xi1>
+  check.expect_eq_const %rn, dense<[false, false, true, false, false]> : tensor<5xi1>
+  check.expect_eq_const %qz, dense<[0x7F800000, 0xFF800000, 0.0, 0x7F800000, 0xFF800000]> : tensor<5xf32>
+  check.expect_eq_const %rb, dense<[0, 0x80000000, 0, 0, 0x80000000]> : tensor<5xui32>
+  func.return
+}
