@@ -11,6 +11,7 @@
 #define LEMNOS_EXPORT __attribute__((visibility("default")))
 #define LEMNOS_NORETURN __attribute__((noreturn))
 #define LEMNOS_UNUSED __attribute__((unused))
+#define LEMNOS_NOINLINE __attribute__((noinline))
 // Before a for loop: no iteration touches what another writes. (clang warns wherever such a hint cannot be followed.)
 #if defined(__clang__)
 #define LEMNOS_IVDEP
@@ -25,6 +26,7 @@
 #define LEMNOS_EXPORT
 #define LEMNOS_NORETURN
 #define LEMNOS_UNUSED
+#define LEMNOS_NOINLINE
 #define LEMNOS_IVDEP
 #endif
 

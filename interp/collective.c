@@ -212,7 +212,7 @@ static lemnos_status reduce_all(const gathering *g, int by, int k, void *out) {
   const interp_cvt *widen = &v->widen[k];
   int64_t n = interp_count(interp_arg(&g->seats[0], k));
   int from = hlo_dtype_bytes(interp_arg(&g->seats[0], k)->dtype), to = hlo_dtype_bytes(f->types[0]);
-  size_t bytes = interp_fold_scratch(f) + 2 * 16 * INTERP_LANES;
+  size_t bytes = interp_fold_scratch(f, INTERP_LANES) + 2 * 16 * INTERP_LANES;
   char *acc = interp_scratch(g->cx, bytes), *converted = acc + 16 * INTERP_LANES, *scratch = acc + 32 * INTERP_LANES;
   if (!acc) return interp_scratch_failed(&g->seats[by], bytes);
   for (int64_t at = 0; at < n; at += INTERP_LANES) {

@@ -67,7 +67,7 @@ static lemnos_status run_approx_top_k(interp_call *c) {
   interp_strides(out, out_strides);
   int64_t n = x->dims[dim], k = out->dims[dim], inner = strides[dim], lines = n ? interp_count(x) / n : 0;
   int64_t *order = interp_scratch(c->cx, (size_t)n * 8 + 8);
-  void *scratch = interp_scratch(c->cx, interp_region_scratch(r));
+  void *scratch = interp_scratch(c->cx, interp_region_scratch(r, 1));
   int *bytes = interp_scratch(c->cx, (size_t)n_ops * sizeof *bytes);
   const void **in = interp_scratch(c->cx, (size_t)n_ops * 2 * sizeof *in);
   if (!order || !scratch || !bytes || !in) return interp_scratch_failed(c, (size_t)n * 8);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise operations: typed loops of hlo/eval.h over whole arrays in chunks, on threads where there is enough work.
 // A scalar operand (predicate of select, bounds of clamp) is spread over one block, which the loop then reads again and
-// again. An operand that dies and has elements of the result's size is overwritten in place.
+// again. An operand that dies and has elements of the result's size is overwritten in place. A few elements are done by
+// the run loop itself.
 #include "interp/interp_internal.h"
 
 typedef struct elementwise {
@@ -57,12 +58,22 @@ static lemnos_status run(interp_call *c) {
   return LEMNOS_SUCCESS;
 }
 
-static lemnos_status run_one(interp_call *c) {
-  const elementwise *e = c->in->aux;
-  const void *in[3] = {0};
-  for (int k = 0; k < e->n; k++) in[k] = interp_arg(c, k)->data;
-  e->fn(&e->param, 1, in, interp_result(c, 0)->data);
-  return LEMNOS_SUCCESS;
+// Few elements of static shape: how the run loop does them. NULL: it does not.
+static const interp_small *small_plan(interp_compiler *c, const interp_insn *in, const elementwise *e) {
+  const interp_type *t = &in->result_types[0];
+  if (!t->is_static || t->n < 1 || t->n > INTERP_SMALL) return NULL;
+  interp_small *s = ARENA_NEW(c->a, interp_small);
+  *s = (interp_small){.fn = e->fn, .param = e->param, .n = (int32_t)t->n};
+  s->result_bytes = (int32_t)interp_align((size_t)t->n * e->out_bytes);
+  for (int k = 0; k < e->n; k++) {
+    const interp_type *a = &in->arg_types[k];
+    if (!a->is_static || (a->n != t->n && a->n != 1)) return NULL;
+    s->bytes[k] = e->bytes[k];
+    s->is_scalar[k] = a->n != t->n;
+    s->any_scalar |= s->is_scalar[k];
+    s->fits[k] = !s->is_scalar[k] && e->bytes[k] == e->out_bytes;
+  }
+  return s;
 }
 
 lemnos_status interp_compile_elementwise(interp_compiler *c, interp_insn *in) {
@@ -84,8 +95,7 @@ lemnos_status interp_compile_elementwise(interp_compiler *c, interp_insn *in) {
   e->grain = cheap ? 4 * INTERP_GRAIN : INTERP_GRAIN / 4;
   in->in_place[0] = INTERP_IN_PLACE_ANY;
   in->aux = e;
-  bool one = in->result_types[0].is_static && in->result_types[0].n == 1;
-  for (int k = 0; k < e->n; k++) one = one && in->arg_types[k].is_static && in->arg_types[k].n == 1;
-  in->fn = one ? run_one : run;
+  in->small = small_plan(c, in, e);
+  in->fn = run;
   return LEMNOS_SUCCESS;
 }

@@ -19,8 +19,8 @@
 typedef struct interp_array {
   hlo_dtype dtype;  // HLO_TOKEN: no data
   int32_t rank;
-  int64_t dims[INTERP_MAX_RANK];
   void *data;  // element layout as in hlo/dtypes.def
+  int64_t dims[INTERP_MAX_RANK];
 } interp_array;
 
 typedef struct interp_program interp_program;

@@ -19,6 +19,8 @@
 #define INTERP_LANES 512        // elements a region program handles at once
 #define INTERP_BLOCK 4096       // elements per block of elementwise work with scalar operands
 #define INTERP_GRAIN (1 << 15)  // elements of work below which no threads are used
+#define INTERP_MAX_DEPTH 512    // of calls and loops within each other
+#define INTERP_SMALL 64         // elements of elementwise work that the run loop does itself
 
 typedef struct interp_buffer {
   void *data;
@@ -29,8 +31,8 @@ typedef struct interp_buffer {
 } interp_buffer;
 
 typedef struct interp_value {
-  interp_array a;      // a.data == buf->data while buf is set
   interp_buffer *buf;  // NULL: token or empty register
+  interp_array a;      // a.data == buf->data while buf is set
 } interp_value;
 
 typedef struct interp_type {
@@ -62,9 +64,22 @@ enum {
   INTERP_DYNAMIC = 2,     // some result has dims known at run time only
 };
 
+// An elementwise instruction of few elements, all of static shape: the run loop (vm.c) does it without calling fn.
+typedef struct interp_small {
+  hlo_eval_fn fn;
+  hlo_eval_param param;
+  int32_t n;               // elements of the result
+  int32_t bytes[3];        // per element of the operands
+  bool is_scalar[3];       // one element, to be spread
+  bool any_scalar;
+  bool fits[3];            // has elements of the result's size and as many: may be overwritten
+  int32_t result_bytes;    // of the whole result, as buffers are sized
+} interp_small;
+
 struct interp_insn {
   const hlo_instr *src;
   interp_fn fn;
+  const interp_small *small;  // or NULL
   uint32_t flags;
   int32_t n_args, n_results;
   const int32_t *args;     // registers of operand leaves
@@ -74,18 +89,30 @@ struct interp_insn {
   int16_t *in_place;  // per result: argument whose buffer it may take over, -1: none
   int32_t n_release;  // results nobody reads
   int32_t *release;
+  int32_t n_drops;  // registers to be emptied after it: arguments that die, then results nobody reads
+  int32_t *drops;
   void *aux;  // the family's record
   const interp_code **subs;
   int32_t n_subs;
 };
 
+// How a code is run. What a loop runs again and again keeps its constants in registers of their own, which its frame
+// sets once; and a condition only looks at its parameters, which stay with the loop.
+typedef enum interp_code_use {
+  INTERP_CODE_ONCE,
+  INTERP_CODE_BODY,
+  INTERP_CODE_CONDITION,
+} interp_code_use;
+
 struct interp_code {
   const hlo_computation *src;
   int32_t n_regs, n_params, n_results, n_insns;
+  int32_t n_kept;  // the first instructions: constants that are kept
   const interp_type *param_types, *result_types;
   const int32_t *param_regs;  // -1: parameter leaf that nobody reads
   const int32_t *result_regs;
-  const bool *result_shared;  // the register is a later result, too
+  const bool *result_shared;    // the register is a later result, too, or is kept
+  const int32_t *result_param;  // the parameter leaf that the result is, -1: none
   interp_insn *insns;
 };
 
@@ -118,11 +145,14 @@ typedef struct interp_probe {
   interp_value value;
 } interp_probe;
 
+#define INTERP_SMALL_BUFFERS 16  // sizes of buffers that are looked up by size
+
 // What all virtual devices of one run have in common. Only one of them runs at a time (grid.c), so that there are no
 // locks, and values pass from one to another by reference.
 typedef struct interp_shared {
   int64_t live_bytes, peak_bytes, cached_bytes;
-  interp_buffer *cache;  // released buffers, newest first
+  interp_buffer *small[INTERP_SMALL_BUFFERS];  // released buffers of (k + 1) * 64 bytes, newest first
+  interp_buffer *cache;                        // larger ones, newest first
   interp_buffer *spare;  // headers without data
   bool keep_probes;
   int32_t n_devices;  // of all grids
@@ -146,8 +176,12 @@ struct interp_ctx {
 // --- program.c: compiling
 // ---------------------------------------------------------------------------------------------
 
-LEMNOS_NODISCARD lemnos_status interp_compile_computation(interp_compiler *c, const hlo_computation *comp,
-                                                          const interp_code **out);
+LEMNOS_NODISCARD lemnos_status interp_compile_code(interp_compiler *c, const hlo_computation *comp, interp_code_use use,
+                                                   const interp_code **out);
+static inline LEMNOS_NODISCARD lemnos_status interp_compile_computation(interp_compiler *c, const hlo_computation *comp,
+                                                                        const interp_code **out) {
+  return interp_compile_code(c, comp, INTERP_CODE_ONCE, out);
+}
 // UNIMPLEMENTED naming the instruction and its location.
 LEMNOS_NODISCARD lemnos_status interp_refuse(const hlo_instr *i, const char *format, ...) LEMNOS_PRINTF(2, 3);
 // An error at run time, annotated with op name and location.
@@ -163,6 +197,7 @@ bool interp_same_type(const interp_type *a, const interp_type *b);
 typedef lemnos_status (*interp_family_compile)(interp_compiler *c, interp_insn *in);
 lemnos_status interp_compile_elementwise(interp_compiler *c, interp_insn *in);
 lemnos_status interp_compile_move(interp_compiler *c, interp_insn *in);
+bool interp_is_borrowed_constant(const interp_insn *in);  // its value is the module's, and costs nothing to keep
 lemnos_status interp_compile_index(interp_compiler *c, interp_insn *in);
 lemnos_status interp_compile_reduce(interp_compiler *c, interp_insn *in);
 lemnos_status interp_compile_window(interp_compiler *c, interp_insn *in);
@@ -227,13 +262,30 @@ static inline int64_t interp_bytes(const interp_array *a) {
   return interp_count(a) * hlo_dtype_bytes(a->dtype);
 }
 void interp_strides(const interp_array *a, int64_t *strides);  // row-major, in elements
-void interp_array_set_type(interp_array *a, hlo_dtype t, int rank, const int64_t *dims);
+static inline void interp_array_set_type(interp_array *a, hlo_dtype t, int rank, const int64_t *dims) {
+  a->dtype = t;
+  a->rank = rank;
+  for (int d = 0; d < rank; d++) a->dims[d] = dims[d];
+}
 
 // A buffer for v->a's dims; v must be empty.
 LEMNOS_NODISCARD lemnos_status interp_value_alloc(interp_ctx *cx, interp_value *v);
 void interp_value_release(interp_ctx *cx, interp_value *v);
-void interp_value_share(interp_value *to, const interp_value *from);  // `to` is empty
-void interp_value_move(interp_value *to, interp_value *from);         // `to` is empty; `from` becomes so
+// `to` is empty; `from` keeps the buffer, too.
+static inline void interp_value_share(interp_value *to, const interp_value *from) {
+  interp_array_set_type(&to->a, from->a.dtype, from->a.rank, from->a.dims);
+  to->a.data = from->a.data;
+  to->buf = from->buf;
+  if (to->buf) to->buf->refs++;
+}
+// `to` is empty; `from` becomes so.
+static inline void interp_value_move(interp_value *to, interp_value *from) {
+  interp_array_set_type(&to->a, from->a.dtype, from->a.rank, from->a.dims);
+  to->a.data = from->a.data;
+  to->buf = from->buf;
+  from->buf = NULL;
+  from->a.data = NULL;
+}
 // The argument's value for handing on: moved if it dies here (and is not needed by a later argument), else shared.
 void interp_take_arg(const interp_call *c, int k, interp_value *to);
 // Makes an empty register refer to memory that outlives the run and must not be written.
@@ -247,12 +299,19 @@ LEMNOS_NODISCARD lemnos_status interp_scratch_failed(const interp_call *c, size_
 typedef struct interp_frame {
   const interp_code *code;
   interp_value *regs;
+  bool has_kept;  // kept constants are in their registers
 } interp_frame;
 LEMNOS_NODISCARD lemnos_status interp_frame_init(interp_ctx *cx, interp_frame *f, const interp_code *code);
 void interp_frame_deinit(interp_ctx *cx, interp_frame *f);
 LEMNOS_NODISCARD lemnos_status interp_frame_run(interp_ctx *cx, interp_frame *f, interp_value *args,
                                                 interp_value *results);
+// For loops: runs the instructions on what is in the registers, and leaves the results there.
+LEMNOS_NODISCARD lemnos_status interp_frame_step(interp_ctx *cx, interp_frame *f);
 LEMNOS_NODISCARD lemnos_status interp_poll(interp_ctx *cx);  // deadline and cancel
+// Every sixteenth time.
+static inline LEMNOS_NODISCARD lemnos_status interp_poll_often(interp_ctx *cx) {
+  return LEMNOS_UNLIKELY((++cx->ticks & 15) == 0) ? interp_poll(cx) : LEMNOS_SUCCESS;
+}
 
 // --- progress.c
 // --------------------------------------------------------------------------------------------------------
@@ -261,9 +320,13 @@ int64_t interp_progress_count(const interp_code *code);  // instructions, with t
 // Called as a loop starts: the progress to be kept if it is the outermost, else NULL. Clears cx->counting.
 interp_progress *interp_progress_loop(interp_ctx *cx, const interp_insn *in, const interp_value *state);
 
-// Parallel for: fn(ctx, begin, end, thread) over [0, n) in chunks of `grain`, serial if small or there is no pool.
-typedef void (*interp_range_fn)(void *ctx, int64_t begin, int64_t end, int thread);
+// Parallel for: fn(ctx, begin, end, worker) over [0, n) in chunks of `grain`, serial if small or there is no pool.
+// Chunks that run at the same time have different workers, numbers below interp_workers: what each needs for itself.
+typedef void (*interp_range_fn)(void *ctx, int64_t begin, int64_t end, int worker);
 void interp_parallel(interp_ctx *cx, int64_t n, int64_t grain, interp_range_fn fn, void *ctx);
+int interp_workers(const interp_ctx *cx, int64_t n, int64_t grain);
+// A block of `bytes` for each of n workers. NULL: no memory.
+char **interp_worker_blocks(interp_ctx *cx, int n, size_t bytes);
 
 // profile.c
 interp_profile_row *interp_profile_row_of(interp_profile *p, const hlo_instr *i);
@@ -321,8 +384,8 @@ LEMNOS_NODISCARD lemnos_status interp_region_compile(interp_compiler *c, const h
 static inline size_t interp_align(size_t bytes) {
   return (bytes + 63) & ~(size_t)63;
 }
-size_t interp_region_scratch(const interp_region *r);  // bytes a run needs
-bool interp_region_is_lanes(const interp_region *r);   // false: only on the calling thread, one element at a time
+size_t interp_region_scratch(const interp_region *r, int64_t n);  // bytes a run of up to n elements needs
+bool interp_region_is_lanes(const interp_region *r);  // false: only on the calling thread, one element at a time
 // n <= INTERP_LANES elements of each parameter leaf; out[k] may be one of in[].
 LEMNOS_NODISCARD lemnos_status interp_region_run(const interp_region *r, interp_ctx *cx, void *scratch, int64_t n,
                                                  const void *const *in, void *const *out);
@@ -335,6 +398,7 @@ typedef struct interp_fold {
   int n;                                // operands
   const hlo_dtype *types;
   const hlo_dtype *acc_types;  // as kept
+  const int32_t *room;         // bytes per element of a lane, of the operand and of what the region makes of it
   hlo_eval_fn fn;              // single binary op, or NULL: region
   hlo_eval_param param;
   hlo_op op;
@@ -348,7 +412,7 @@ LEMNOS_NODISCARD lemnos_status interp_fold_compile(interp_compiler *c, const hlo
 static inline const interp_fold *interp_fold_for(const interp_fold *f, int64_t count) {
   return f->kept_wide && count > INTERP_SHORT ? f->kept_wide : f;
 }
-size_t interp_fold_scratch(const interp_fold *f);  // a multiple of 64
+size_t interp_fold_scratch(const interp_fold *f, int64_t n);  // for steps of up to n elements; a multiple of 64
 LEMNOS_NODISCARD lemnos_status interp_fold_step(const interp_fold *f, interp_ctx *cx, void *scratch, int64_t n,
                                                 const void *const *x, void *const *acc);
 void interp_fold_widen(const interp_fold *f, int k, int64_t n, const void *in, void *acc);
@@ -362,14 +426,14 @@ typedef struct interp_fold_arrays {
 } interp_fold_arrays;
 bool interp_fold_arrays_init(interp_call *c, const interp_fold *f, interp_fold_arrays *a);
 
-// A thread's scratch: what interp_fold_step needs, and per operand INTERP_LANES accumulators and elements of 16 bytes.
+// A worker's scratch: what interp_fold_step needs, and per operand n accumulators and n elements.
 typedef struct interp_fold_lanes {
   char *fold;
   char **acc, **x;
   const void **at;  // the elements of a step, wherever they are
 } interp_fold_lanes;
-size_t interp_fold_lanes_bytes(const interp_fold *f);
-interp_fold_lanes interp_fold_lanes_at(const interp_fold *f, char *scratch);
+size_t interp_fold_lanes_bytes(const interp_fold *f, int64_t n);  // a multiple of 64
+interp_fold_lanes interp_fold_lanes_at(const interp_fold *f, char *scratch, int64_t n);
 
 // --- dot.c: the kernel that convolution shares
 // --------------------------------------------------------------------------

@@ -61,6 +61,8 @@ static void run_while(live_run *r, const interp_insn *in, live_value **regs, liv
     for (int k = 0; k < n; k++) next[k] = share(state[k]);
     run_code(r, in->subs[0], next, pred, depth);
     drop(r, &pred[0]);
+    for (int k = 0; k < n; k++)
+      if (in->subs[0]->param_regs[k] >= 0) drop(r, &next[k]);  // a condition keeps its parameters
     run_code(r, in->subs[1], state, next, depth);
     memcpy(state, next, sizeof *state * (size_t)n);
   }

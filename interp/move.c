@@ -300,6 +300,11 @@ static lemnos_status run_constant(interp_call *c) {
   return LEMNOS_SUCCESS;
 }
 
+bool interp_is_borrowed_constant(const interp_insn *in) {
+  const hlo_literal *l = in->aux;
+  return in->fn == run_constant && (!l->splat || in->result_types[0].n == 1);
+}
+
 static lemnos_status compile_constant(interp_compiler *c, interp_insn *in) {
   const hlo_literal *l = hlo_constant_value(in->src);
   const interp_type *t = &in->result_types[0];

@@ -78,7 +78,9 @@ typedef struct lowering {
   VEC(int32_t) last_use;  // per value: record index, INT32_MAX for results
   VEC(int32_t) reg;       // per value
   VEC(int32_t) free_regs;
+  interp_code_use use;
   VEC(interp_insn) insns;  // registers still value numbers until assign_registers
+  VEC(interp_insn) kept;   // constants of a loop, which go before them
   int32_t n_regs;
 } lowering;
 
@@ -235,7 +237,10 @@ static lemnos_status compile_instr(lowering *l, const hlo_instr *i) {
   in.result_types = result_types;
   in.dies = ARENA_ARRAY(c->a, uint8_t, in.n_args + 1);
   LEMNOS_TRY(compile_family(c, &in));
-  vec_push(l->scratch, &l->insns, in);
+  if (l->use != INTERP_CODE_ONCE && interp_is_borrowed_constant(&in))
+    vec_push(l->scratch, &l->kept, in);
+  else
+    vec_push(l->scratch, &l->insns, in);
   return LEMNOS_SUCCESS;
 }
 
@@ -246,11 +251,31 @@ static int32_t take_reg(lowering *l) {
   return l->free_regs.len ? vec_pop(&l->free_regs) : l->n_regs++;
 }
 
+static void put_kept_first(lowering *l) {
+  int n = l->insns.len;
+  for (int t = 0; t < l->kept.len; t++) vec_push(l->scratch, &l->insns, l->kept.data[t]);
+  if (!l->kept.len) return;
+  memmove(l->insns.data + l->kept.len, l->insns.data, sizeof *l->insns.data * (size_t)n);
+  memcpy(l->insns.data, l->kept.data, sizeof *l->kept.data * (size_t)l->kept.len);
+}
+
+static void list_drops(lowering *l, interp_insn *in) {
+  in->drops = ARENA_ARRAY(l->c->a, int32_t, in->n_args + in->n_release + 1);
+  for (int k = 0; k < in->n_args; k++)
+    if (in->dies[k]) in->drops[in->n_drops++] = in->args[k];
+  for (int k = 0; k < in->n_release; k++) in->drops[in->n_drops++] = in->release[k];
+}
+
 static void assign_registers(lowering *l, interp_code *code, const leaves *root) {
+  put_kept_first(l);
+  code->n_kept = l->kept.len;
   for (int t = 0; t < l->insns.len; t++)
     for (int k = 0; k < l->insns.data[t].n_args; k++) l->last_use.data[l->insns.data[t].args[k]] = t;
   for (int k = 0; k < root->n; k++) l->last_use.data[root->v[k]] = INT32_MAX;
+  for (int t = 0; t < code->n_kept; t++) l->last_use.data[l->insns.data[t].results[0]] = INT32_MAX;
   int32_t *param_regs = (int32_t *)code->param_regs;
+  for (int k = 0; k < code->n_params && l->use == INTERP_CODE_CONDITION; k++)
+    if (l->last_use.data[param_regs[k]] >= 0) l->last_use.data[param_regs[k]] = INT32_MAX;
   for (int k = 0; k < code->n_params; k++) {
     int32_t v = param_regs[k];
     if (v >= 0) param_regs[k] = l->last_use.data[v] < 0 ? -1 : (l->reg.data[v] = take_reg(l));
@@ -277,7 +302,32 @@ static void assign_registers(lowering *l, interp_code *code, const leaves *root)
         vec_push(l->scratch, &l->free_regs, results[k]);
       }
     }
+    list_drops(l, in);
   }
+}
+
+// What becomes of the results in the end.
+static void set_results(lowering *l, interp_code *code, const leaves *root, const int32_t *params) {
+  int n = root->n;
+  int32_t *results = ARENA_ARRAY(l->c->a, int32_t, n + 1), *param = ARENA_ARRAY(l->c->a, int32_t, n + 1);
+  interp_type *types = ARENA_ARRAY(l->c->a, interp_type, n + 1);
+  bool *shared = ARENA_ARRAY(l->c->a, bool, n + 1);
+  for (int k = 0; k < n; k++) {
+    results[k] = l->reg.data[root->v[k]];
+    types[k] = interp_type_of(l->c, hlo_shape_leaf(l->comp->root->shape, k));
+    param[k] = -1;
+    for (int p = 0; p < code->n_params; p++)
+      if (params[p] == root->v[k]) param[k] = p;
+    for (int t = 0; t < code->n_kept; t++)
+      if (code->insns[t].results[0] == results[k]) shared[k] = true;
+  }
+  for (int k = 0; k < n; k++)
+    for (int j = k + 1; j < n && !shared[k]; j++) shared[k] = results[j] == results[k];
+  code->n_results = n;
+  code->result_regs = results;
+  code->result_types = types;
+  code->result_shared = shared;
+  code->result_param = param;
 }
 
 static lemnos_status lower(lowering *l, interp_code *code) {
@@ -308,39 +358,30 @@ static lemnos_status lower(lowering *l, interp_code *code) {
     LEMNOS_TRY(compile_instr(l, i));
   }
   leaves *root = get_leaves(l, comp->root);
+  int32_t *values = arena_copy(l->scratch, params, sizeof *params * (size_t)(code->n_params + 1));
   assign_registers(l, code, root);
-  int32_t *results = ARENA_ARRAY(c->a, int32_t, root->n + 1);
-  interp_type *result_types = ARENA_ARRAY(c->a, interp_type, root->n + 1);
-  for (int k = 0; k < root->n; k++) {
-    results[k] = l->reg.data[root->v[k]];
-    result_types[k] = interp_type_of(c, hlo_shape_leaf(comp->root->shape, k));
-  }
-  code->n_results = root->n;
-  bool *shared = ARENA_ARRAY(c->a, bool, root->n + 1);
-  for (int k = 0; k < root->n; k++)
-    for (int j = k + 1; j < root->n && !shared[k]; j++) shared[k] = results[j] == results[k];
-  code->result_regs = results;
-  code->result_shared = shared;
-  code->result_types = result_types;
   code->n_regs = l->n_regs;
   code->n_insns = l->insns.len;
   code->insns = arena_copy(c->a, l->insns.data, sizeof *l->insns.data * (size_t)l->insns.len);
+  set_results(l, code, root, values);
   return LEMNOS_SUCCESS;
 }
 
-lemnos_status interp_compile_computation(interp_compiler *c, const hlo_computation *comp, const interp_code **out) {
-  interp_code *code = ptrmap_get(&c->codes, comp);
+lemnos_status interp_compile_code(interp_compiler *c, const hlo_computation *comp, interp_code_use use,
+                                  const interp_code **out) {
+  const char *key = (const char *)comp + use;  // computations lie further apart than there are uses
+  interp_code *code = ptrmap_get(&c->codes, key);
   if (code) return *out = code, LEMNOS_SUCCESS;
   if (++c->depth > MAX_NESTING)
     return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "interpreter: computations nested more than %d deep", MAX_NESTING);
   code = ARENA_NEW(c->a, interp_code);
   code->src = comp;
-  lowering l = {.c = c, .comp = comp, .scratch = arena_create()};
+  lowering l = {.c = c, .comp = comp, .use = use, .scratch = arena_create()};
   lemnos_status s = lower(&l, code);
   arena_destroy(l.scratch);
   c->depth--;
   if (s) return s;
-  ptrmap_put(c->a, &c->codes, comp, code);
+  ptrmap_put(c->a, &c->codes, key, code);
   vec_push(c->a, &c->list, code);
   *out = code;
   return LEMNOS_SUCCESS;

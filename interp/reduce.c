@@ -9,6 +9,7 @@
 #include "interp/interp_internal.h"
 
 #define CHUNKED_MIN 8192
+#define CHUNKS 256
 
 typedef struct reduce_job {
   const interp_fold *f;
@@ -18,8 +19,9 @@ typedef struct reduce_job {
   int64_t reduced_dims[INTERP_MAX_RANK], reduced_strides[INTERP_MAX_RANK];
   int64_t outputs, count;
   interp_fold_arrays a;
-  char **scratch;         // per thread
-  lemnos_status *status;  // per thread, first failure
+  int64_t lanes;          // at most INTERP_LANES
+  char **scratch;         // per worker
+  lemnos_status *status;  // per worker, first failure
 } reduce_job;
 
 static int64_t offset_of(int64_t index, int n, const int64_t *dims, const int64_t *strides) {
@@ -31,9 +33,9 @@ static int64_t offset_of(int64_t index, int n, const int64_t *dims, const int64_
   return at;
 }
 
-// A thread's scratch: the fold's lanes, its initial values (16 bytes each) and their addresses, then offsets.
-static size_t scratch_bytes(const interp_fold *f) {
-  return interp_fold_lanes_bytes(f) + (size_t)f->n * (16 + sizeof(void *)) + 64 + INTERP_LANES * sizeof(int64_t);
+// A worker's scratch: the fold's lanes, its initial values (16 bytes each) and their addresses, then offsets.
+static size_t scratch_bytes(const interp_fold *f, int64_t n) {
+  return interp_fold_lanes_bytes(f, n) + (size_t)f->n * (16 + sizeof(void *)) + (size_t)n * sizeof(int64_t);
 }
 
 typedef struct lanes {
@@ -43,8 +45,8 @@ typedef struct lanes {
   int64_t *offsets;
 } lanes;
 
-static lanes lanes_at(const interp_fold *f, char *scratch) {
-  lanes l = {.f = interp_fold_lanes_at(f, scratch), .totals = scratch + interp_fold_lanes_bytes(f)};
+static lanes lanes_at(const interp_fold *f, char *scratch, int64_t n) {
+  lanes l = {.f = interp_fold_lanes_at(f, scratch, n), .totals = scratch + interp_fold_lanes_bytes(f, n)};
   l.total_at = (void **)(l.totals + (size_t)f->n * 16);
   l.offsets = (int64_t *)(l.total_at + f->n);
   for (int k = 0; k < f->n; k++) l.total_at[k] = l.totals + 16 * k;
@@ -77,7 +79,7 @@ static void gather(const int64_t *offsets, int64_t n, bool is_even, int64_t stri
 
 static lemnos_status reduce_block(const reduce_job *j, int64_t begin, int64_t n, char *scratch) {
   const interp_fold *f = j->f;
-  lanes l = lanes_at(f, scratch);
+  lanes l = lanes_at(f, scratch, j->lanes);
   char one[16];
   for (int64_t k = 0; k < n; k++) l.offsets[k] = offset_of(begin + k, j->n_kept, j->kept_dims, j->kept_strides);
   int64_t stride;
@@ -113,9 +115,9 @@ static lemnos_status reduce_block(const reduce_job *j, int64_t begin, int64_t n,
 // One output: lane i folds elements [i * size, (i + 1) * size) of the range, without the init value.
 static lemnos_status reduce_chunked(const reduce_job *j, int64_t output, char *scratch) {
   const interp_fold *f = j->f;
-  lanes l = lanes_at(f, scratch);
+  lanes l = lanes_at(f, scratch, j->lanes);
   int64_t base = offset_of(output, j->n_kept, j->kept_dims, j->kept_strides);
-  int64_t n = 256, size = j->count / n, rest = j->count - size * n;
+  int64_t n = CHUNKS, size = j->count / n, rest = j->count - size * n;
   bool linear = j->n_reduced == 1;
   // Contiguous elements under a commutative operation: lane i may as well take every n-th element.
   bool across = linear && j->reduced_strides[0] == 1 && f->fn && hlo_op_has(f->op, HLO_TRAIT_C);
@@ -157,10 +159,10 @@ static lemnos_status reduce_chunked(const reduce_job *j, int64_t output, char *s
   return LEMNOS_SUCCESS;
 }
 
-static void reduce_range(void *ctx, int64_t begin, int64_t end, int thread) {
+static void reduce_range(void *ctx, int64_t begin, int64_t end, int worker) {
   reduce_job *j = ctx;
-  for (int64_t at = begin; at < end && !j->status[thread]; at += INTERP_LANES)
-    j->status[thread] = reduce_block(j, at, end - at < INTERP_LANES ? end - at : INTERP_LANES, j->scratch[thread]);
+  for (int64_t at = begin; at < end && !j->status[worker]; at += j->lanes)
+    j->status[worker] = reduce_block(j, at, end - at < j->lanes ? end - at : j->lanes, j->scratch[worker]);
 }
 
 // Drops dimensions of size 1 and merges neighbours that are contiguous.
@@ -181,7 +183,6 @@ static int coalesce(int n, int64_t *dims, int64_t *strides) {
 
 static lemnos_status run_reduce(interp_call *c) {
   const interp_fold *f = c->in->aux;
-  int threads = c->cx->n_threads;
   reduce_job j = {.cx = c->cx, .outputs = 1, .count = 1};
   const interp_array *first = interp_arg(c, 0);
   hlo_i64s dims = HLO_ATTRS(c->in->src, dimensions)->dimensions;
@@ -200,28 +201,25 @@ static lemnos_status run_reduce(interp_call *c) {
   j.n_kept = coalesce(j.n_kept, j.kept_dims, j.kept_strides);
   if (!interp_fold_arrays_init(c, f, &j.a)) return interp_scratch_failed(c, 64);
   bool parallel = !f->region || interp_region_is_lanes(f->region);
-  if (!parallel) threads = 1;
-  j.status = interp_scratch(c->cx, sizeof *j.status * (size_t)threads);
-  j.scratch = interp_scratch(c->cx, sizeof *j.scratch * (size_t)threads);
-  if (!j.status || !j.scratch) return interp_scratch_failed(c, 64);
-  for (int t = 0; t < threads; t++) {
-    j.status[t] = LEMNOS_SUCCESS;
-    j.scratch[t] = interp_scratch(c->cx, scratch_bytes(f));
-    if (!j.scratch[t]) return interp_scratch_failed(c, scratch_bytes(f));
-  }
-  if (j.outputs <= 16 && j.count >= CHUNKED_MIN && parallel) {
+  bool chunked = j.outputs <= 16 && j.count >= CHUNKED_MIN && parallel;
+  int64_t grain = INTERP_GRAIN / (j.count + 1) + 1;
+  if (grain > 64) grain = (grain + INTERP_LANES - 1) / INTERP_LANES * INTERP_LANES;
+  if (!parallel || !c->cx->pool || chunked) grain = j.outputs;
+  j.lanes = grain < j.outputs ? grain : j.outputs;
+  if (j.lanes > INTERP_LANES) j.lanes = INTERP_LANES;
+  if (chunked) j.lanes = CHUNKS;
+  int workers = interp_workers(c->cx, j.outputs, grain);
+  j.status = interp_scratch(c->cx, sizeof *j.status * (size_t)workers);
+  j.scratch = interp_worker_blocks(c->cx, workers, scratch_bytes(f, j.lanes));
+  if (!j.status || !j.scratch) return interp_scratch_failed(c, scratch_bytes(f, j.lanes));
+  for (int t = 0; t < workers; t++) j.status[t] = LEMNOS_SUCCESS;
+  if (chunked) {
     for (int64_t o = 0; o < j.outputs; o++) LEMNOS_TRY(reduce_chunked(&j, o, j.scratch[0]));
     return LEMNOS_SUCCESS;
   }
-  if (!parallel || !c->cx->pool) {
-    reduce_range(&j, 0, j.outputs, 0);
-  } else {
-    int64_t grain = INTERP_GRAIN / (j.count + 1) + 1;
-    if (grain > 64) grain = (grain + INTERP_LANES - 1) / INTERP_LANES * INTERP_LANES;
-    interp_parallel(c->cx, j.outputs, grain, reduce_range, &j);
-  }
+  interp_parallel(c->cx, j.outputs, grain, reduce_range, &j);
   lemnos_status s = LEMNOS_SUCCESS;
-  for (int t = 0; t < threads; t++) {
+  for (int t = 0; t < workers; t++) {
     if (!s)
       s = j.status[t];
     else
@@ -245,10 +243,11 @@ static lemnos_status compile_reduce(interp_compiler *c, interp_insn *in) {
 static lemnos_status run_map(interp_call *c) {
   const interp_region *r = c->in->aux;
   int64_t total = interp_count(interp_result(c, 0));
-  void *scratch = interp_scratch(c->cx, interp_region_scratch(r));
+  size_t bytes = interp_region_scratch(r, total < INTERP_LANES ? total : INTERP_LANES);
+  void *scratch = interp_scratch(c->cx, bytes);
   const void **in = interp_scratch(c->cx, (size_t)c->in->n_args * sizeof *in);
   void **out = interp_scratch(c->cx, (size_t)c->in->n_results * sizeof *out);
-  if (!scratch || !in || !out) return interp_scratch_failed(c, interp_region_scratch(r));
+  if (!scratch || !in || !out) return interp_scratch_failed(c, bytes);
   for (int64_t at = 0; at < total; at += INTERP_LANES) {
     int64_t n = total - at < INTERP_LANES ? total - at : INTERP_LANES;
     for (int k = 0; k < c->in->n_args; k++)

@@ -4,6 +4,9 @@
 // A body that consists of elementwise operations on scalars is turned into a list of typed loops over "lanes": each
 // scalar becomes a block of up to INTERP_LANES elements, so the dispatch cost is paid once per block. Any other body is
 // compiled as ordinary code and called element by element.
+//
+// The scratch of a run holds the blocks of its lanes one after another, each for as many elements as the run has, in
+// sixteens.
 #include "interp/interp_internal.h"
 
 // --- conversions
@@ -30,7 +33,7 @@ void interp_cvt_run(const interp_cvt *v, int64_t n, const void *in, void *out) {
 typedef struct lane_ref {
   int32_t param;         // >= 0: parameter leaf
   const void *constant;  // INTERP_LANES copies
-  size_t offset;         // else place in scratch
+  size_t offset;         // else place in scratch, in bytes per lane
 } lane_ref;
 
 typedef struct lane_insn {
@@ -47,7 +50,7 @@ struct interp_region {
   VEC(lane_insn) insns;
   lane_ref *results;
   int32_t *result_bytes;
-  size_t scratch;
+  size_t scratch;  // bytes per lane
   bool lanes;
   const interp_code *code;  // when not lanes
 };
@@ -63,7 +66,7 @@ static lane_values *lane_get(const u64map *m, const hlo_instr *i) {
 
 static size_t lane_place(interp_region *r, int bytes) {
   size_t at = r->scratch;
-  r->scratch += ((size_t)bytes * INTERP_LANES + 63) & ~(size_t)63;
+  r->scratch += (size_t)bytes;
   return at;
 }
 
@@ -256,21 +259,22 @@ lemnos_status interp_region_compile(interp_compiler *c, const hlo_computation *c
   return LEMNOS_SUCCESS;
 }
 
-static size_t swap_offset(const interp_region *r) {
-  return interp_align(r->scratch);
+// Lanes in sixteens, so that blocks of any element type are aligned.
+static size_t in_sixteens(int64_t n) {
+  return ((size_t)n + 15) & ~(size_t)15;
 }
 
 // Room for the lanes, and behind it one element of each result, for results that overwrite each other's inputs.
-size_t interp_region_scratch(const interp_region *r) {
-  return swap_offset(r) + (size_t)r->n_results * 16;
+size_t interp_region_scratch(const interp_region *r, int64_t n) {
+  return r->scratch * in_sixteens(n) + (size_t)r->n_results * 16;
 }
 bool interp_region_is_lanes(const interp_region *r) {
   return r->lanes;
 }
 
-static inline const void *lane_address(const lane_ref *v, const void *const *in, char *scratch) {
+static inline const void *lane_address(const lane_ref *v, const void *const *in, char *scratch, size_t lanes) {
   if (v->param >= 0) return in[v->param];
-  return v->constant ? v->constant : scratch + v->offset;
+  return v->constant ? v->constant : scratch + v->offset * lanes;
 }
 
 static inline void copy_small(void *out, const void *in, size_t bytes) {
@@ -320,14 +324,15 @@ lemnos_status interp_region_run(const interp_region *r, interp_ctx *cx, void *sc
                                 void *const *out) {
   if (!r->lanes) return run_as_code(r, cx, n, in, out);
   char *base = scratch;
+  size_t lanes = in_sixteens(n);
   for (int t = 0; t < r->insns.len; t++) {
     const lane_insn *i = &r->insns.data[t];
     const void *args[3];
-    for (int k = 0; k < i->n_in; k++) args[k] = lane_address(&i->in[k], in, base);
-    i->fn(&i->param, n, args, base + i->offset);
+    for (int k = 0; k < i->n_in; k++) args[k] = lane_address(&i->in[k], in, base, lanes);
+    i->fn(&i->param, n, args, base + i->offset * lanes);
   }
   if (r->n_results == 1) {
-    const void *from = lane_address(&r->results[0], in, base);
+    const void *from = lane_address(&r->results[0], in, base, lanes);
     if (from != out[0]) copy_small(out[0], from, (size_t)(n * r->result_bytes[0]));
     return LEMNOS_SUCCESS;
   }
@@ -335,18 +340,18 @@ lemnos_status interp_region_run(const interp_region *r, interp_ctx *cx, void *sc
   bool hazard = false;
   for (int k = 0; k < r->n_results; k++)
     for (int j = 0; j < k; j++)
-      if (lane_address(&r->results[k], in, base) == out[j] && r->results[k].param >= 0) hazard = true;
+      if (lane_address(&r->results[k], in, base, lanes) == out[j] && r->results[k].param >= 0) hazard = true;
   if (!hazard) {
     for (int k = 0; k < r->n_results; k++) {
-      const void *from = lane_address(&r->results[k], in, base);
+      const void *from = lane_address(&r->results[k], in, base, lanes);
       if (from != out[k]) copy_small(out[k], from, (size_t)(n * r->result_bytes[k]));
     }
     return LEMNOS_SUCCESS;
   }
-  char *tmp = base + swap_offset(r);
+  char *tmp = base + r->scratch * lanes;
   for (int64_t e = 0; e < n; e++) {
     for (int k = 0; k < r->n_results; k++)
-      memcpy(tmp + 16 * k, (const char *)lane_address(&r->results[k], in, base) + e * r->result_bytes[k],
+      memcpy(tmp + 16 * k, (const char *)lane_address(&r->results[k], in, base, lanes) + e * r->result_bytes[k],
              (size_t)r->result_bytes[k]);
     for (int k = 0; k < r->n_results; k++)
       memcpy((char *)out[k] + e * r->result_bytes[k], tmp + 16 * k, (size_t)r->result_bytes[k]);
@@ -367,8 +372,10 @@ static bool fold_binary(arena *a, interp_fold *f, const hlo_instr *root, hlo_dty
   hlo_dtype in[2] = {kept, kept}, *types = ARENA_ARRAY(a, hlo_dtype, 2);
   types[0] = t;
   types[1] = kept;
-  *f = (interp_fold){
-      .n = 1, .types = types, .acc_types = types + 1, .op = root->op, .swapped = swapped, .wide = t != kept};
+  int32_t *room = ARENA_NEW(a, int32_t);
+  *room = hlo_dtype_bytes(t) > hlo_dtype_bytes(kept) ? hlo_dtype_bytes(t) : hlo_dtype_bytes(kept);
+  *f = (interp_fold){.n = 1, .types = types, .acc_types = types + 1, .room = room, .op = root->op, .swapped = swapped,
+                     .wide = t != kept};
   if (f->wide && (!interp_cvt_init(&f->widen, t, kept) || !interp_cvt_init(&f->narrow, kept, t))) return false;
   f->fn = hlo_eval_lookup(root->op, root->attrs, 2, in, kept, &f->param, &reason);
   return f->fn != NULL;
@@ -393,8 +400,14 @@ lemnos_status interp_fold_compile(interp_compiler *c, const hlo_computation *bod
   }
   hlo_dtype *t = ARENA_ARRAY(c->a, hlo_dtype, n);
   for (int k = 0; k < n; k++) t[k] = types[k].dtype;
-  *f = (interp_fold){.n = n, .types = t, .acc_types = t};
-  return interp_region_compile(c, body, &f->region);
+  int32_t *room = ARENA_ARRAY(c->a, int32_t, n);
+  *f = (interp_fold){.n = n, .types = t, .acc_types = t, .room = room};
+  LEMNOS_TRY(interp_region_compile(c, body, &f->region));
+  for (int k = 0; k < n; k++) {
+    int result = k < f->region->n_results ? f->region->result_bytes[k] : 0;
+    room[k] = hlo_dtype_bytes(t[k]) > result ? hlo_dtype_bytes(t[k]) : result;
+  }
+  return LEMNOS_SUCCESS;
 }
 
 // Of a region: the addresses of its 2 n arguments, then its own scratch.
@@ -402,8 +415,9 @@ static size_t fold_addresses(const interp_fold *f) {
   return interp_align(2 * (size_t)f->n * sizeof(void *));
 }
 
-size_t interp_fold_scratch(const interp_fold *f) {
-  return interp_align(f->region ? fold_addresses(f) + interp_region_scratch(f->region) : sizeof(double) * INTERP_LANES);
+size_t interp_fold_scratch(const interp_fold *f, int64_t n) {
+  if (f->region) return interp_align(fold_addresses(f) + interp_region_scratch(f->region, n));
+  return f->wide ? interp_align(sizeof(double) * (size_t)n) : 0;
 }
 
 lemnos_status interp_fold_step(const interp_fold *f, interp_ctx *cx, void *scratch, int64_t n, const void *const *x,
@@ -428,11 +442,11 @@ lemnos_status interp_fold_step(const interp_fold *f, interp_ctx *cx, void *scrat
 
 bool interp_fold_arrays_init(interp_call *c, const interp_fold *f, interp_fold_arrays *a) {
   size_t n = (size_t)f->n;
-  a->in = interp_scratch(c->cx, n * sizeof *a->in);
-  a->init = interp_scratch(c->cx, n * sizeof *a->init);
-  a->out = interp_scratch(c->cx, n * sizeof *a->out);
-  a->bytes = interp_scratch(c->cx, n * sizeof *a->bytes);
-  if (!a->in || !a->init || !a->out || !a->bytes) return false;
+  a->in = interp_scratch(c->cx, n * (3 * sizeof(char *) + sizeof *a->bytes));
+  if (!a->in) return false;
+  a->init = a->in + n;
+  a->out = (char **)(a->init + n);
+  a->bytes = (int *)(a->out + n);
   for (int k = 0; k < f->n; k++) {
     a->in[k] = interp_arg(c, k)->data;
     a->init[k] = interp_arg(c, f->n + k)->data;
@@ -442,20 +456,21 @@ bool interp_fold_arrays_init(interp_call *c, const interp_fold *f, interp_fold_a
   return true;
 }
 
-size_t interp_fold_lanes_bytes(const interp_fold *f) {
-  size_t n = (size_t)f->n;
-  return interp_fold_scratch(f) + interp_align(3 * n * sizeof(char *)) + n * INTERP_LANES * 32;
+size_t interp_fold_lanes_bytes(const interp_fold *f, int64_t n) {
+  size_t bytes = interp_fold_scratch(f, n) + interp_align(3 * (size_t)f->n * sizeof(char *));
+  for (int k = 0; k < f->n; k++) bytes += 2 * (size_t)f->room[k] * in_sixteens(n);
+  return interp_align(bytes);
 }
 
-interp_fold_lanes interp_fold_lanes_at(const interp_fold *f, char *scratch) {
-  size_t n = (size_t)f->n;
-  interp_fold_lanes l = {.fold = scratch, .acc = (char **)(scratch + interp_fold_scratch(f))};
-  l.x = l.acc + n;
-  l.at = (const void **)(l.x + n);
-  char *lane = (char *)l.acc + interp_align(3 * n * sizeof(char *));
-  for (size_t k = 0; k < n; k++) {
-    l.acc[k] = lane + k * INTERP_LANES * 32;
-    l.x[k] = l.acc[k] + INTERP_LANES * 16;
+interp_fold_lanes interp_fold_lanes_at(const interp_fold *f, char *scratch, int64_t n) {
+  interp_fold_lanes l = {.fold = scratch, .acc = (char **)(scratch + interp_fold_scratch(f, n))};
+  l.x = l.acc + f->n;
+  l.at = (const void **)(l.x + f->n);
+  char *lane = (char *)l.acc + interp_align(3 * (size_t)f->n * sizeof(char *));
+  for (int k = 0; k < f->n; k++) {
+    l.acc[k] = lane;
+    l.x[k] = lane += (size_t)f->room[k] * in_sixteens(n);
+    lane += (size_t)f->room[k] * in_sixteens(n);
   }
   return l;
 }

@@ -27,6 +27,7 @@ typedef struct scatter_state {
   const void **region_in;
   void **region_out;
   void *scratch;
+  int64_t lanes;  // at most INTERP_LANES
   // Of the operand's dimensions: its stride, the window's dimension (-1: none), and of that the size and stride.
   int rank;
   int64_t dims[INTERP_MAX_RANK], strides[INTERP_MAX_RANK];
@@ -68,8 +69,8 @@ static lemnos_status apply_box(scatter_state *t, const interp_copy *p, int d, in
     return LEMNOS_SUCCESS;
   }
   int64_t n = p->rank ? p->dims[d] : 1, ts = p->rank ? p->out[d] : 1, us = p->rank ? p->in[d] : 1;
-  for (int64_t at = 0; at < n; at += INTERP_LANES) {
-    int64_t m = n - at < INTERP_LANES ? n - at : INTERP_LANES;
+  for (int64_t at = 0; at < n; at += t->lanes) {
+    int64_t m = n - at < t->lanes ? n - at : t->lanes;
     LEMNOS_TRY(apply_lanes(t, m, to + at * ts, ts, from + at * us, us));
   }
   return LEMNOS_SUCCESS;
@@ -115,6 +116,8 @@ static bool allocate(interp_ctx *cx, scatter_state *t) {
 static lemnos_status prepare_lanes(interp_call *c, scatter_state *t) {
   const scatter *s = t->s;
   if (!allocate(c->cx, t)) return interp_scratch_failed(c, 64);
+  t->lanes = interp_count(interp_arg(c, s->n + 1));  // no row of a window is longer than all updates
+  if (t->lanes > INTERP_LANES) t->lanes = INTERP_LANES;
   for (int k = 0; k < s->n; k++) {
     interp_array *in = interp_arg(c, k), *out = interp_result(c, k);
     if (out->data != in->data) memcpy(out->data, in->data, (size_t)interp_bytes(out));
@@ -122,13 +125,15 @@ static lemnos_status prepare_lanes(interp_call *c, scatter_state *t) {
     t->updates[k] = interp_arg(c, s->n + 1 + k)->data;
     t->bytes[k] = hlo_dtype_bytes(in->dtype);
     if (s->assign) continue;
-    t->x[k] = interp_scratch(c->cx, INTERP_LANES * 16);
-    t->u[k] = interp_scratch(c->cx, INTERP_LANES * 16);
-    if (!t->x[k] || !t->u[k]) return interp_scratch_failed(c, INTERP_LANES * 16);
+    size_t bytes = (size_t)t->lanes * 16;
+    t->x[k] = interp_scratch(c->cx, bytes);
+    t->u[k] = interp_scratch(c->cx, bytes);
+    if (!t->x[k] || !t->u[k]) return interp_scratch_failed(c, bytes);
   }
   if (!s->region) return LEMNOS_SUCCESS;
-  t->scratch = interp_scratch(c->cx, interp_region_scratch(s->region));
-  return t->scratch ? LEMNOS_SUCCESS : interp_scratch_failed(c, interp_region_scratch(s->region));
+  size_t bytes = interp_region_scratch(s->region, t->lanes);
+  t->scratch = interp_scratch(c->cx, bytes);
+  return t->scratch ? LEMNOS_SUCCESS : interp_scratch_failed(c, bytes);
 }
 
 static void prepare_window(scatter_state *t, const hlo_scatter_dnums *d, const interp_array *in,

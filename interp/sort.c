@@ -19,7 +19,7 @@ typedef struct sorter {
   int64_t n;
   int64_t *index, *tmp;
   uint64_t *keys;                  // order-preserving; smaller sorts first
-  char **line;                     // contiguous copies of the lines, per operand
+  char **line;                     // the lines, contiguous, per operand
   int *bytes;
   const void **in;  // arguments of the region
   int operands;
@@ -122,31 +122,41 @@ static lemnos_status run_sort(interp_call *c) {
   s.n = first->dims[dim];
   int64_t step = strides[dim], inner = step, outer = interp_count(first) / (inner * s.n);
   size_t bytes = (size_t)s.n * 8;
+  char *sorted = NULL;  // a line of complex f64; others fit into the spare half of the merge sort
   s.index = interp_scratch(c->cx, bytes);
   s.tmp = interp_scratch(c->cx, bytes);
   uint64_t *keys = s.p->key >= 0 ? interp_scratch(c->cx, bytes) : NULL;
-  s.scratch = interp_scratch(c->cx, interp_region_scratch(s.p->region));
-  char *sorted = interp_scratch(c->cx, (size_t)s.n * 16);
+  s.scratch = interp_scratch(c->cx, interp_region_scratch(s.p->region, 1));
   s.line = interp_scratch(c->cx, (size_t)s.operands * sizeof *s.line);
   s.bytes = interp_scratch(c->cx, (size_t)s.operands * sizeof *s.bytes);
   s.in = interp_scratch(c->cx, (size_t)s.operands * 2 * sizeof *s.in);
-  if (!s.line || !s.bytes || !s.in || !s.index || !s.tmp || !s.scratch || !sorted || (s.p->key >= 0 && !keys)) return interp_scratch_failed(c, bytes);
+  if (!s.line || !s.bytes || !s.in || !s.index || !s.tmp || !s.scratch || (s.p->key >= 0 && !keys))
+    return interp_scratch_failed(c, bytes);
   for (int k = 0; k < s.operands; k++) {
     s.bytes[k] = hlo_dtype_bytes(interp_arg(c, k)->dtype);
+    if (step == 1) continue;
     s.line[k] = interp_scratch(c->cx, (size_t)(s.n * s.bytes[k]));
-    if (!s.line[k]) return interp_scratch_failed(c, bytes);
+    if (s.bytes[k] > 8 && !sorted) sorted = interp_scratch(c->cx, (size_t)(s.n * s.bytes[k]));
+    if (!s.line[k] || (s.bytes[k] > 8 && !sorted)) return interp_scratch_failed(c, bytes);
   }
   for (int64_t o = 0; o < outer; o++)
     for (int64_t i = 0; i < inner; i++) {
       int64_t base = o * inner * s.n + i;
-      for (int k = 0; k < s.operands; k++)
-        interp_copy_line(s.n, s.bytes[k], s.line[k], 1, (const char *)interp_arg(c, k)->data + base * s.bytes[k], step);
+      for (int k = 0; k < s.operands; k++) {
+        char *x = (char *)interp_arg(c, k)->data + base * s.bytes[k];
+        if (step == 1)
+          s.line[k] = x;
+        else
+          interp_copy_line(s.n, s.bytes[k], s.line[k], 1, x, step);
+      }
       s.keys = keys && make_keys(&s, interp_arg(c, s.p->key)->dtype, keys) ? keys : NULL;
       LEMNOS_TRY(merge_sort(&s));
       for (int k = 0; k < s.operands; k++) {
+        char *out = (char *)interp_result(c, k)->data + base * s.bytes[k];
+        char *to = step == 1 ? out : s.bytes[k] > 8 ? sorted : (char *)s.tmp;
         for (int64_t e = 0; e < s.n; e++)
-          memcpy(sorted + e * s.bytes[k], s.line[k] + s.index[e] * s.bytes[k], (size_t)s.bytes[k]);
-        interp_copy_line(s.n, s.bytes[k], (char *)interp_result(c, k)->data + base * s.bytes[k], step, sorted, 1);
+          memcpy(to + e * s.bytes[k], s.line[k] + s.index[e] * s.bytes[k], (size_t)s.bytes[k]);
+        if (step != 1) interp_copy_line(s.n, s.bytes[k], out, step, to, 1);
       }
     }
   return LEMNOS_SUCCESS;

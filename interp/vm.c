@@ -6,7 +6,6 @@
 // counted; the cache never lets use plus cache grow beyond the peak of use, so it costs no memory of its own.
 #include "interp/grid.h"
 
-#define MAX_DEPTH 512
 #define MAX_BYTES ((int64_t)1 << 46)
 
 int64_t interp_count(const interp_array *a) {
@@ -22,12 +21,6 @@ void interp_strides(const interp_array *a, int64_t *strides) {
     strides[d] = s;
     s *= a->dims[d];
   }
-}
-
-void interp_array_set_type(interp_array *a, hlo_dtype t, int rank, const int64_t *dims) {
-  a->dtype = t;
-  a->rank = rank;
-  for (int d = 0; d < rank; d++) a->dims[d] = dims[d];
 }
 
 // --- buffers
@@ -48,38 +41,58 @@ static void drop_header(interp_ctx *cx, interp_buffer *b) {
   cx->shared->spare = b;
 }
 
-static void cache_trim(interp_ctx *cx, int64_t limit) {
-  interp_buffer **p = &cx->shared->cache;
-  int64_t kept = 0;
+// Keeps no more than `limit` bytes of a list; *kept counts them.
+static void list_trim(interp_ctx *cx, interp_buffer **p, int64_t limit, int64_t *kept) {
   int count = 0;
   while (*p) {
     interp_buffer *b = *p;
-    if (kept + (int64_t)b->bytes > limit || count >= 64) {
+    if (*kept + (int64_t)b->bytes > limit || count >= 64) {
       *p = b->next;
       cx->shared->cached_bytes -= (int64_t)b->bytes;
       heap_aligned_free(b->data);
       drop_header(cx, b);
     } else {
-      kept += (int64_t)b->bytes;
+      *kept += (int64_t)b->bytes;
       count++;
       p = &b->next;
     }
   }
 }
 
-static void buffer_release(interp_ctx *cx, interp_buffer *b) {
-  if (--b->refs > 0) return;
-  if (!b->owned) return drop_header(cx, b);
-  cx->shared->live_bytes -= (int64_t)b->bytes;
-  cx->shared->cached_bytes += (int64_t)b->bytes;
-  b->next = cx->shared->cache;
-  cx->shared->cache = b;
-  if (cx->shared->live_bytes + cx->shared->cached_bytes > cx->shared->peak_bytes)
-    cache_trim(cx, cx->shared->peak_bytes - cx->shared->live_bytes);
+static void cache_trim(interp_ctx *cx, int64_t limit) {
+  int64_t kept = 0;
+  for (int k = 0; k < INTERP_SMALL_BUFFERS; k++) list_trim(cx, &cx->shared->small[k], limit, &kept);
+  list_trim(cx, &cx->shared->cache, limit, &kept);
 }
 
-static interp_buffer *cache_find(interp_ctx *cx, size_t bytes) {
+// The list that released buffers of this size are in.
+static inline interp_buffer **list_of(interp_shared *shared, size_t bytes) {
+  return bytes <= 64 * INTERP_SMALL_BUFFERS ? &shared->small[bytes / 64 - 1] : &shared->cache;
+}
+
+static inline void buffer_release(interp_ctx *cx, interp_buffer *b) {
+  interp_shared *shared = cx->shared;
+  if (--b->refs > 0) return;
+  if (!b->owned) return drop_header(cx, b);
+  interp_buffer **list = list_of(shared, b->bytes);
+  shared->live_bytes -= (int64_t)b->bytes;
+  shared->cached_bytes += (int64_t)b->bytes;
+  b->next = *list;
+  *list = b;
+  if (LEMNOS_UNLIKELY(shared->live_bytes + shared->cached_bytes > shared->peak_bytes))
+    cache_trim(cx, shared->peak_bytes - shared->live_bytes);
+}
+
+static inline interp_buffer *cache_find(interp_ctx *cx, size_t bytes) {
   int tries = 0;
+  if (bytes <= 64 * INTERP_SMALL_BUFFERS) {
+    interp_buffer **list = list_of(cx->shared, bytes), *b = *list;
+    if (!b) return NULL;
+    *list = b->next;
+    cx->shared->cached_bytes -= (int64_t)b->bytes;
+    b->refs = 1;
+    return b;
+  }
   for (interp_buffer **p = &cx->shared->cache; *p && tries < 32; p = &(*p)->next, tries++) {
     interp_buffer *b = *p;
     if (b->bytes < bytes || b->bytes > bytes + (bytes < 65536 ? bytes / 2 : bytes / 16)) continue;
@@ -91,12 +104,8 @@ static interp_buffer *cache_find(interp_ctx *cx, size_t bytes) {
   return NULL;
 }
 
-lemnos_status interp_value_alloc(interp_ctx *cx, interp_value *v) {
-  int64_t bytes = hlo_dtype_bytes(v->a.dtype);
-  for (int d = 0; d < v->a.rank; d++)
-    if (__builtin_mul_overflow(bytes, v->a.dims[d], &bytes) || bytes > MAX_BYTES || bytes < 0)
-      return lemnos_status_make(LEMNOS_OUT_OF_MEMORY, "interpreter: an array is too large for this machine");
-  bytes = bytes < 64 ? 64 : (bytes + 63) & ~(int64_t)63;
+// As value_alloc, for a number of bytes that is a multiple of 64.
+static lemnos_status alloc_bytes(interp_ctx *cx, interp_value *v, int64_t bytes) {
   interp_buffer *b = cache_find(cx, (size_t)bytes);
   if (!b) {
     int64_t limit = cx->options->max_bytes;
@@ -107,7 +116,7 @@ lemnos_status interp_value_alloc(interp_ctx *cx, interp_value *v) {
     if (limit && cx->shared->live_bytes + cx->shared->cached_bytes + bytes > limit)
       cache_trim(cx, limit - cx->shared->live_bytes - bytes);
     void *data = heap_try_alloc_aligned((size_t)bytes);
-    if (!data && cx->shared->cache) {
+    if (!data && cx->shared->cached_bytes) {
       cache_trim(cx, 0);
       data = heap_try_alloc_aligned((size_t)bytes);
     }
@@ -127,25 +136,22 @@ lemnos_status interp_value_alloc(interp_ctx *cx, interp_value *v) {
   return LEMNOS_SUCCESS;
 }
 
-void interp_value_release(interp_ctx *cx, interp_value *v) {
+lemnos_status interp_value_alloc(interp_ctx *cx, interp_value *v) {
+  int64_t bytes = hlo_dtype_bytes(v->a.dtype);
+  for (int d = 0; d < v->a.rank; d++)
+    if (__builtin_mul_overflow(bytes, v->a.dims[d], &bytes) || bytes > MAX_BYTES || bytes < 0)
+      return lemnos_status_make(LEMNOS_OUT_OF_MEMORY, "interpreter: an array is too large for this machine");
+  return alloc_bytes(cx, v, bytes < 64 ? 64 : (bytes + 63) & ~(int64_t)63);
+}
+
+static inline void release(interp_ctx *cx, interp_value *v) {
   if (v->buf) buffer_release(cx, v->buf);
   v->buf = NULL;
   v->a.data = NULL;
 }
 
-void interp_value_share(interp_value *to, const interp_value *from) {
-  interp_array_set_type(&to->a, from->a.dtype, from->a.rank, from->a.dims);
-  to->a.data = from->a.data;
-  to->buf = from->buf;
-  if (to->buf) to->buf->refs++;
-}
-
-void interp_value_move(interp_value *to, interp_value *from) {
-  interp_array_set_type(&to->a, from->a.dtype, from->a.rank, from->a.dims);
-  to->a.data = from->a.data;
-  to->buf = from->buf;
-  from->buf = NULL;
-  from->a.data = NULL;
+void interp_value_release(interp_ctx *cx, interp_value *v) {
+  release(cx, v);
 }
 
 void interp_take_arg(const interp_call *c, int k, interp_value *to) {
@@ -202,12 +208,27 @@ typedef struct range_job {
   interp_range_fn fn;
   void *ctx;
   int64_t n, grain;
+  bool by_chunk;  // fewer chunks than threads: a chunk is its own worker, whichever thread takes it
 } range_job;
 
 static void run_range(void *ctx, int64_t index, int thread) {
   range_job *j = ctx;
   int64_t begin = index * j->grain, end = begin + j->grain;
-  j->fn(j->ctx, begin, end < j->n ? end : j->n, thread);
+  j->fn(j->ctx, begin, end < j->n ? end : j->n, j->by_chunk ? (int)index : thread);
+}
+
+int interp_workers(const interp_ctx *cx, int64_t n, int64_t grain) {
+  if (!cx->pool || n <= grain) return 1;
+  int64_t chunks = grain < 1 ? n : (n + grain - 1) / grain;
+  return chunks < cx->n_threads ? (int)chunks : cx->n_threads;
+}
+
+char **interp_worker_blocks(interp_ctx *cx, int n, size_t bytes) {
+  size_t first = interp_align((size_t)n * sizeof(char *)), step = interp_align(bytes);
+  if (bytes > (size_t)MAX_BYTES) return NULL;
+  char *base = interp_scratch(cx, first + (size_t)n * step), **blocks = (char **)base;
+  for (int k = 0; base && k < n; k++) blocks[k] = base + first + (size_t)k * step;
+  return blocks;
 }
 
 void interp_parallel(interp_ctx *cx, int64_t n, int64_t grain, interp_range_fn fn, void *ctx) {
@@ -217,8 +238,9 @@ void interp_parallel(interp_ctx *cx, int64_t n, int64_t grain, interp_range_fn f
     for (int64_t b = 0; b < n; b += grain) fn(ctx, b, b + grain < n ? b + grain : n, 0);
     return;
   }
-  range_job j = {.fn = fn, .ctx = ctx, .n = n, .grain = grain};
-  thread_pool_run(cx->pool, (n + grain - 1) / grain, run_range, &j);
+  int64_t chunks = (n + grain - 1) / grain;
+  range_job j = {.fn = fn, .ctx = ctx, .n = n, .grain = grain, .by_chunk = chunks < cx->n_threads};
+  thread_pool_run(cx->pool, chunks, run_range, &j);
 }
 
 // --- the run loop
@@ -234,6 +256,7 @@ lemnos_status interp_poll(interp_ctx *cx) {
 
 lemnos_status interp_frame_init(interp_ctx *cx, interp_frame *f, const interp_code *code) {
   f->code = code;
+  f->has_kept = false;
   f->regs = calloc((size_t)code->n_regs + 1, sizeof *f->regs);
   if (!f->regs) return lemnos_status_make(LEMNOS_OUT_OF_MEMORY, "interpreter: no memory for a frame");
   return LEMNOS_SUCCESS;
@@ -283,7 +306,47 @@ static lemnos_status allocate_results(interp_call *c) {
   return LEMNOS_SUCCESS;
 }
 
-static lemnos_status run_insn(interp_ctx *cx, interp_value *regs, const interp_insn *in) {
+// With the one element of scalar operands spread.
+static LEMNOS_NOINLINE void run_spread(const interp_small *s, int n_args, const void **args, void *out) {
+  _Alignas(64) char spread[3][INTERP_SMALL * 16];
+  for (int k = 0; k < n_args; k++) {
+    if (!s->is_scalar[k]) continue;
+    interp_fill(spread[k], args[k], s->bytes[k], s->n);
+    args[k] = spread[k];
+  }
+  s->fn(&s->param, s->n, args, out);
+}
+
+// An elementwise instruction of few elements. Takes over the buffer of an operand that dies, if it can.
+static inline lemnos_status run_small(interp_ctx *cx, interp_value *regs, const interp_insn *in) {
+  const interp_small *s = in->small;
+  const interp_type *t = &in->result_types[0];
+  interp_value *to = &regs[in->results[0]];
+  const void *args[3];
+  for (int k = 0; k < in->n_args; k++) {
+    interp_value *from = &regs[in->args[k]];
+    args[k] = from->a.data;
+    if (!in->dies[k] || !s->fits[k] || to->buf || from->buf->refs != 1 || !from->buf->owned) continue;
+    to->buf = from->buf;
+    from->buf = NULL;
+  }
+  interp_array_set_type(&to->a, t->dtype, t->rank, t->dims);
+  if (to->buf) {
+    to->a.data = to->buf->data;
+  } else {
+    lemnos_status status = alloc_bytes(cx, to, s->result_bytes);
+    if (LEMNOS_UNLIKELY(status != LEMNOS_SUCCESS))
+      return lemnos_status_annotate(status, "%%" STRV_FMT, STRV_ARG(in->src->name));
+  }
+  if (s->any_scalar)
+    run_spread(s, in->n_args, args, to->a.data);
+  else
+    s->fn(&s->param, s->n, args, to->a.data);
+  return LEMNOS_SUCCESS;
+}
+
+static inline lemnos_status run_insn(interp_ctx *cx, interp_value *regs, const interp_insn *in) {
+  if (in->small) return run_small(cx, regs, in);
   interp_call call = {.cx = cx, .in = in, .regs = regs};
   if (!(in->flags & INTERP_SELF_ALLOC)) LEMNOS_TRY(allocate_results(&call));
   interp_scratch_block *mark = cx->scratch;
@@ -305,39 +368,46 @@ static lemnos_status run_profiled(interp_ctx *cx, interp_value *regs, const inte
   return s;
 }
 
-static lemnos_status run_code(interp_ctx *cx, const interp_code *code, interp_value *regs) {
+static inline lemnos_status run_code(interp_ctx *cx, interp_frame *f) {
+  const interp_code *code = f->code;
+  interp_value *regs = f->regs;
   bool profile = cx->options->profile != NULL, counting = cx->counting;
   interp_progress *progress = cx->options->progress;
-  for (int t = 0; t < code->n_insns; t++) {
-    const interp_insn *in = &code->insns[t];
-    if (LEMNOS_UNLIKELY((++cx->ticks & 15) == 0)) LEMNOS_TRY(interp_poll(cx));
+  const interp_insn *end = code->insns + code->n_insns;
+  for (const interp_insn *in = code->insns + (f->has_kept ? code->n_kept : 0); in < end; in++) {
+    LEMNOS_TRY(interp_poll_often(cx));
     if (progress) {
       interp_progress_now(progress, in->src);
       cx->counting = counting && (in->fn == interp_run_call || in->src->op == HLO_OP_WHILE);
     }
     LEMNOS_TRY(profile ? run_profiled(cx, regs, in) : run_insn(cx, regs, in));
     if (progress && counting) interp_progress_step(&progress->done);
-    for (int k = 0; k < in->n_args; k++)
-      if (in->dies[k]) interp_value_release(cx, &regs[in->args[k]]);
-    for (int k = 0; k < in->n_release; k++) interp_value_release(cx, &regs[in->release[k]]);
+    for (int k = 0; k < in->n_drops; k++) release(cx, &regs[in->drops[k]]);
   }
+  f->has_kept = code->n_kept > 0;
   cx->counting = counting;
   return LEMNOS_SUCCESS;
 }
 
+lemnos_status interp_frame_step(interp_ctx *cx, interp_frame *f) {
+  return run_code(cx, f);
+}
+
 lemnos_status interp_frame_run(interp_ctx *cx, interp_frame *f, interp_value *args, interp_value *results) {
   const interp_code *code = f->code;
-  if (++cx->depth > MAX_DEPTH) return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "interpreter: calls nested too deep");
+  if (++cx->depth > INTERP_MAX_DEPTH)
+    return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "interpreter: calls nested too deep");
   for (int k = 0; k < code->n_params; k++) {
     if (code->param_regs[k] >= 0)
       interp_value_move(&f->regs[code->param_regs[k]], &args[k]);
     else
       interp_value_release(cx, &args[k]);
   }
-  lemnos_status s = run_code(cx, code, f->regs);
+  lemnos_status s = run_code(cx, f);
   cx->depth--;
   if (s) {
     for (int k = 0; k < code->n_regs; k++) interp_value_release(cx, &f->regs[k]);
+    f->has_kept = false;
     return s;
   }
   for (int k = 0; k < code->n_results; k++) {

@@ -14,6 +14,7 @@ typedef struct window_job {
   int rank;
   int64_t in_dims[INTERP_MAX_RANK], out_dims[INTERP_MAX_RANK], is[INTERP_MAX_RANK];
   int64_t taps, row;  // window positions; outputs per row
+  int64_t lanes;      // at most INTERP_LANES
   interp_fold_arrays a;
   char **scratch;
   lemnos_status *status;
@@ -58,7 +59,7 @@ static void gather_row(const window_job *j, int operand, int64_t base, int64_t o
 
 static lemnos_status reduce_row(const window_job *j, int64_t row, int64_t o0, int64_t n, char *scratch) {
   const interp_fold *f = j->f;
-  interp_fold_lanes l = interp_fold_lanes_at(f, scratch);
+  interp_fold_lanes l = interp_fold_lanes_at(f, scratch, j->lanes);
   char **acc = l.acc, **x = l.x, one[16];
   for (int k = 0; k < f->n; k++) {
     interp_fold_widen(f, k, 1, j->a.init[k], one);
@@ -89,12 +90,11 @@ static lemnos_status reduce_row(const window_job *j, int64_t row, int64_t o0, in
   return LEMNOS_SUCCESS;
 }
 
-static void reduce_rows(void *ctx, int64_t begin, int64_t end, int thread) {
+static void reduce_rows(void *ctx, int64_t begin, int64_t end, int worker) {
   window_job *j = ctx;
   for (int64_t r = begin; r < end; r++)
-    for (int64_t o = 0; o < j->row && !j->status[thread]; o += INTERP_LANES)
-      j->status[thread] =
-          reduce_row(j, r, o, j->row - o < INTERP_LANES ? j->row - o : INTERP_LANES, j->scratch[thread]);
+    for (int64_t o = 0; o < j->row && !j->status[worker]; o += j->lanes)
+      j->status[worker] = reduce_row(j, r, o, j->row - o < j->lanes ? j->row - o : j->lanes, j->scratch[worker]);
 }
 
 static lemnos_status run_reduce_window(interp_call *c) {
@@ -119,23 +119,17 @@ static lemnos_status run_reduce_window(interp_call *c) {
   j.row = j.out_dims[j.rank - 1];
   if (!interp_fold_arrays_init(c, f, &j.a)) return interp_scratch_failed(c, 64);
   bool parallel = !f->region || interp_region_is_lanes(f->region);
-  int threads = parallel ? c->cx->n_threads : 1;
-  size_t bytes = interp_fold_lanes_bytes(f);
-  j.status = interp_scratch(c->cx, sizeof *j.status * (size_t)threads);
-  j.scratch = interp_scratch(c->cx, sizeof *j.scratch * (size_t)threads);
-  if (!j.status || !j.scratch) return interp_scratch_failed(c, 64);
-  for (int t = 0; t < threads; t++) {
-    j.status[t] = LEMNOS_SUCCESS;
-    j.scratch[t] = interp_scratch(c->cx, bytes);
-    if (!j.scratch[t]) return interp_scratch_failed(c, bytes);
-  }
-  int64_t rows = total / j.row;
-  if (parallel)
-    interp_parallel(c->cx, rows, INTERP_GRAIN / (j.row * j.taps + 1) + 1, reduce_rows, &j);
-  else
-    reduce_rows(&j, 0, rows, 0);
+  int64_t rows = total / j.row, grain = parallel ? INTERP_GRAIN / (j.row * j.taps + 1) + 1 : rows;
+  int workers = interp_workers(c->cx, rows, grain);
+  j.lanes = j.row < INTERP_LANES ? j.row : INTERP_LANES;
+  size_t bytes = interp_fold_lanes_bytes(f, j.lanes);
+  j.status = interp_scratch(c->cx, sizeof *j.status * (size_t)workers);
+  j.scratch = interp_worker_blocks(c->cx, workers, bytes);
+  if (!j.status || !j.scratch) return interp_scratch_failed(c, bytes);
+  for (int t = 0; t < workers; t++) j.status[t] = LEMNOS_SUCCESS;
+  interp_parallel(c->cx, rows, grain, reduce_rows, &j);
   lemnos_status s = LEMNOS_SUCCESS;
-  for (int t = 0; t < threads; t++) {
+  for (int t = 0; t < workers; t++) {
     if (!s)
       s = j.status[t];
     else
@@ -188,7 +182,7 @@ static lemnos_status run_select_and_scatter(interp_call *c) {
                                best;
   interp_strides(in, is);
   for (int d = 0; d < in->rank; d++) taps *= window->dims[d].size;
-  size_t bytes1 = interp_region_scratch(s->select), bytes2 = interp_fold_scratch(s->scatter);
+  size_t bytes1 = interp_region_scratch(s->select, 1), bytes2 = interp_fold_scratch(s->scatter, 1);
   void *scratch1 = interp_scratch(c->cx, bytes1), *scratch2 = interp_scratch(c->cx, bytes2);
   char *acc = interp_scratch(c->cx, (size_t)(total * wide)), one[16];
   if (!scratch1 || !scratch2 || !acc) return interp_scratch_failed(c, (size_t)(total * wide));

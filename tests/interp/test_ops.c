@@ -334,6 +334,45 @@ START_TEST(control) {
        "ENTRY main {\n z = s32[] constant(0)\n x = f32[] constant(1)\n y = f32[] constant(2)\n t = (s32[], f32[], "
        "f32[]) tuple(z, x, y)\n ROOT w = (s32[], f32[], f32[]) while(t), condition=c, body=b\n}\n",
        0, W(3, 2, 1)},
+      // a, b, b again (not c), and a condition that is a carried value: 1 + 2 + 2 + 2
+      {"while hands values on",
+       "HloModule m\nc {\n p = (s32[], f32[], f32[], f32[], pred[]) parameter(0)\n ROOT r = pred[] "
+       "get-tuple-element(p), index=4\n}\n"
+       "b {\n p = (s32[], f32[], f32[], f32[], pred[]) parameter(0)\n i = s32[] get-tuple-element(p), index=0\n a = "
+       "f32[] get-tuple-element(p), index=1\n b = f32[] get-tuple-element(p), index=2\n one = s32[] constant(1)\n "
+       "n = s32[] constant(3)\n j = s32[] add(i, one)\n d = f32[] add(a, b)\n g = pred[] compare(j, n), "
+       "direction=LT\n ROOT r = (s32[], f32[], f32[], f32[], pred[]) tuple(j, d, b, b, g)\n}\n"
+       "ENTRY main {\n z = s32[] constant(0)\n x = f32[] constant(1)\n y = f32[] constant(2)\n w = f32[] "
+       "constant(5)\n g = pred[] constant(true)\n t = (s32[], f32[], f32[], f32[], pred[]) tuple(z, x, y, w, g)\n "
+       "ROOT r = (s32[], f32[], f32[], f32[], pred[]) while(t), condition=c, body=b\n}\n",
+       0, W(3, 7, 2, 2, 0)},
+      {"while with constant results",
+       "HloModule m\nc {\n p = (s32[], f32[], f32[]) parameter(0)\n i = s32[] get-tuple-element(p), index=0\n n = "
+       "s32[] constant(2)\n ROOT r = pred[] compare(i, n), direction=LT\n}\n"
+       "b {\n p = (s32[], f32[], f32[]) parameter(0)\n i = s32[] get-tuple-element(p), index=0\n one = s32[] "
+       "constant(1)\n k = f32[] constant(9)\n j = s32[] add(i, one)\n ROOT r = (s32[], f32[], f32[]) tuple(j, k, "
+       "k)\n}\n"
+       "ENTRY main {\n z = s32[] constant(0)\n x = f32[] constant(1)\n t = (s32[], f32[], f32[]) tuple(z, x, x)\n "
+       "ROOT w = (s32[], f32[], f32[]) while(t), condition=c, body=b\n}\n",
+       0, W(2, 9, 9)},
+      // Adds 1, 2 and 4 (doubled by the inner loop) to three elements.
+      {"while in a while",
+       "HloModule m\nc {\n p = (s32[], f32[3], f32[3]) parameter(0)\n i = s32[] get-tuple-element(p), index=0\n n = "
+       "s32[] constant(3)\n ROOT r = pred[] compare(i, n), direction=LT\n}\n"
+       "e {\n p = (s32[], f32[3]) parameter(0)\n i = s32[] get-tuple-element(p), index=0\n x = f32[3] "
+       "get-tuple-element(p), index=1\n one = s32[] constant(1)\n j = s32[] add(i, one)\n y = f32[3] add(x, x)\n "
+       "ROOT r = (s32[], f32[3]) tuple(j, y)\n}\n"
+       "d {\n p = (s32[], f32[3]) parameter(0)\n i = s32[] get-tuple-element(p), index=0\n one = s32[] "
+       "constant(1)\n ROOT r = pred[] compare(i, one), direction=LT\n}\n"
+       "b {\n p = (s32[], f32[3], f32[3]) parameter(0)\n i = s32[] get-tuple-element(p), index=0\n x = f32[3] "
+       "get-tuple-element(p), index=1\n y = f32[3] get-tuple-element(p), index=2\n z = s32[] constant(0)\n one = "
+       "s32[] constant(1)\n j = s32[] add(i, one)\n s = f32[3] add(x, y)\n t = (s32[], f32[3]) tuple(z, y)\n w = "
+       "(s32[], f32[3]) while(t), condition=d, body=e\n u = f32[3] get-tuple-element(w), index=1\n ROOT r = (s32[], "
+       "f32[3], f32[3]) tuple(j, s, u)\n}\n"
+       "ENTRY main {\n z = s32[] constant(0)\n x = f32[3] constant({10, 20, 30})\n y = f32[3] constant({1, 1, 2})\n "
+       "t = (s32[], f32[3], f32[3]) tuple(z, x, y)\n ROOT w = (s32[], f32[3], f32[3]) while(t), condition=c, "
+       "body=b\n}\n",
+       0, W(3, 17, 27, 44, 8, 8, 16)},
       {"conditional clamps",
        "HloModule m\nf {\n a = f32[] parameter(0)\n ROOT r = f32[] negate(a)\n}\ng {\n a = f32[] parameter(0)\n ROOT r "
        "= f32[] add(a, a)\n}\n"
