@@ -4,10 +4,11 @@
 // Barriers come from hazards only: the ranges read and written since the last barrier are kept, and an operation that touches one of
 // them (unless both only read) is put behind a barrier. The list lives on over submissions: a barrier also waits for earlier ones.
 // Every batch ends in a barrier to the host. Descriptors: pushed where the driver can, else sets from pools that a batch owns and
-// resets when it is waited for. A failure is kept and returned by everything that follows.
+// resets when it is waited for. No more than MAX_RUNNING batches are under way: one more waits for the oldest, so that a long loop does
+// not fill memory with what is yet to run. A failure is kept and returned by everything that follows.
 #include "backend-spirv/vulkan_internal.h"
 
-enum { MAX_RANGES = 256, POOL_SETS = 256, POOL_DESCRIPTORS = 2048, QUERIES = 1024 };
+enum { MAX_RANGES = 256, POOL_SETS = 256, POOL_DESCRIPTORS = 2048, QUERIES = 1024, MAX_RUNNING = 4 };
 
 typedef struct range {
   VkBuffer buffer;
@@ -294,26 +295,6 @@ lemnos_status vulkan_queue_warm(backend_queue *q, backend_program *p) {
 
 // --- submit and wait -----------------------------------------------------------------------------
 
-lemnos_status vulkan_queue_submit(backend_queue *q) {
-  if (q->failed) return again(q);
-  if (!q->now) return LEMNOS_SUCCESS;
-  const vulkan_device_symbols *vk = &q->d->vk;
-  batch *b = q->now;
-  q->now = NULL;
-  VkMemoryBarrier m = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER, .srcAccessMask = WORK_WRITES, .dstAccessMask = VK_ACCESS_HOST_READ_BIT};
-  vk->vkCmdPipelineBarrier(b->commands, WORK_STAGES, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &m, 0, NULL, 0, NULL);
-  VkResult r = vk->vkEndCommandBuffer(b->commands);
-  VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &b->commands};
-  if (!r) {
-    pthread_mutex_lock(&q->d->queue_lock);
-    r = vk->vkQueueSubmit(q->d->queue, 1, &info, b->fence);
-    pthread_mutex_unlock(&q->d->queue_lock);
-  }
-  if (r) vec_push(NULL, &q->idle, b);
-  else vec_push(NULL, &q->running, b);
-  return failed(q, r, "vkQueueSubmit");
-}
-
 static lemnos_status read_queries(backend_queue *q, batch *b) {
   if (!b->n_queries) return LEMNOS_SUCCESS;
   uint64_t stamps[QUERIES];
@@ -338,6 +319,31 @@ static lemnos_status finish(backend_queue *q, batch *b) {
   vk->vkResetFences(q->d->device, 1, &b->fence);
   for (int i = 0; i < b->pools.len; i++) vk->vkResetDescriptorPool(q->d->device, b->pools.data[i], 0);
   return status;
+}
+
+lemnos_status vulkan_queue_submit(backend_queue *q) {
+  if (q->failed) return again(q);
+  if (!q->now) return LEMNOS_SUCCESS;
+  const vulkan_device_symbols *vk = &q->d->vk;
+  batch *b = q->now;
+  q->now = NULL;
+  VkMemoryBarrier m = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER, .srcAccessMask = WORK_WRITES, .dstAccessMask = VK_ACCESS_HOST_READ_BIT};
+  vk->vkCmdPipelineBarrier(b->commands, WORK_STAGES, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &m, 0, NULL, 0, NULL);
+  VkResult r = vk->vkEndCommandBuffer(b->commands);
+  VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &b->commands};
+  if (!r) {
+    pthread_mutex_lock(&q->d->queue_lock);
+    r = vk->vkQueueSubmit(q->d->queue, 1, &info, b->fence);
+    pthread_mutex_unlock(&q->d->queue_lock);
+  }
+  if (r) vec_push(NULL, &q->idle, b);
+  else vec_push(NULL, &q->running, b);
+  LEMNOS_TRY(failed(q, r, "vkQueueSubmit"));
+  if (q->running.len <= MAX_RUNNING) return LEMNOS_SUCCESS;
+  b = q->running.data[0];
+  memmove(q->running.data, q->running.data + 1, sizeof b * (size_t)(--q->running.len));
+  vec_push(NULL, &q->idle, b);
+  return finish(q, b);
 }
 
 lemnos_status vulkan_queue_wait(backend_queue *q) {
