@@ -119,7 +119,7 @@ static lemnos_status run_check(interp_call *c) {
     if (l->splat && n > 1) {
       size_t bytes = (size_t)interp_bytes(a);
       void *full = interp_scratch(c->cx, bytes);
-      if (!full) return interp_scratch_failed(c, bytes);
+      if (!full) return interp_scratch_failed(c);
       interp_fill(full, l->data, hlo_dtype_bytes(a->dtype), n);
       expected = full;
     }

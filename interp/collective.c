@@ -67,7 +67,7 @@ static lemnos_status make_group(interp_call *c, grouping how, int n, const int64
   int parts = how == CROSS_REPLICA_AND_PARTITION ? d->grid->n_partitions : 1;
   size_t bytes = sizeof(int32_t) * (size_t)n * (size_t)parts + 16;
   out->members = interp_scratch(c->cx, bytes);
-  if (!out->members) return interp_scratch_failed(c, bytes);
+  if (!out->members) return interp_scratch_failed(c);
   for (int p = 0; p < parts; p++)
     for (int k = 0; k < n; k++) {
       if (ids[k] < 0) continue;
@@ -80,7 +80,7 @@ static lemnos_status make_group(interp_call *c, grouping how, int n, const int64
 // No groups: all processes that the grouping can connect are one.
 static lemnos_status everybody(interp_call *c, grouping how, group *out) {
   int64_t n = id_limit(c->cx->device->grid, how), *ids = interp_scratch(c->cx, sizeof *ids * (size_t)n);
-  if (!ids) return interp_scratch_failed(c, sizeof *ids * (size_t)n);
+  if (!ids) return interp_scratch_failed(c);
   for (int64_t k = 0; k < n; k++) ids[k] = k;
   return make_group(c, how, (int)n, ids, out);
 }
@@ -106,7 +106,7 @@ static lemnos_status find_connected(interp_call *c, const collective *v, group *
   int64_t limit = id_limit(d->grid, v->grouping), n = 0;
   uint8_t *in = interp_scratch(c->cx, (size_t)limit);
   int64_t *ids = interp_scratch(c->cx, sizeof *ids * (size_t)limit);
-  if (!in || !ids) return interp_scratch_failed(c, sizeof *ids * (size_t)limit);
+  if (!in || !ids) return interp_scratch_failed(c);
   memset(in, 0, (size_t)limit);
   for (int k = 0; k < 2 * p->n; k++) {
     LEMNOS_TRY(check_id(c, v->grouping, p->data[k]));
@@ -214,7 +214,7 @@ static lemnos_status reduce_all(const gathering *g, int by, int k, void *out) {
   int from = hlo_dtype_bytes(interp_arg(&g->seats[0], k)->dtype), to = hlo_dtype_bytes(f->types[0]);
   size_t bytes = interp_fold_scratch(f, INTERP_LANES) + 2 * 16 * INTERP_LANES;
   char *acc = interp_scratch(g->cx, bytes), *converted = acc + 16 * INTERP_LANES, *scratch = acc + 32 * INTERP_LANES;
-  if (!acc) return interp_scratch_failed(&g->seats[by], bytes);
+  if (!acc) return interp_scratch_failed(&g->seats[by]);
   for (int64_t at = 0; at < n; at += INTERP_LANES) {
     int64_t lanes = n - at < INTERP_LANES ? n - at : INTERP_LANES;
     for (int s = 0; s < g->n; s++) {
@@ -250,7 +250,7 @@ static lemnos_status reduce_scatter(const gathering *g) {
   int64_t dim = HLO_ATTRS(g->seats[0].in->src, reduce_scatter)->dimension, strides[INTERP_MAX_RANK];
   whole.dtype = interp_result(&g->seats[0], 0)->dtype;
   whole.data = interp_scratch(g->cx, bytes_of(&whole));
-  if (!whole.data) return interp_scratch_failed(&g->seats[0], bytes_of(&whole));
+  if (!whole.data) return interp_scratch_failed(&g->seats[0]);
   interp_strides(&whole, strides);
   for (int r = 0; r < g->n; r++) {
     interp_array *out = interp_result(&g->seats[r], 0);

@@ -225,7 +225,7 @@ static lemnos_status conv_depthwise(interp_call *c, conv_job *j, int64_t groups,
   j->batch_minor = false;
   double *in = interp_scratch(c->cx, (size_t)n_in * 8), *kernel = interp_scratch(c->cx, (size_t)(j->taps * n) * 8);
   char *raw = interp_scratch(c->cx, (size_t)(j->taps * n * j->kernel_bytes));
-  if (!in || !kernel || !raw) return interp_scratch_failed(c, (size_t)n_in * 8);
+  if (!in || !kernel || !raw) return interp_scratch_failed(c);
   LEMNOS_TRY(thread_blocks(c, (size_t)n * 8, &w.acc));
   LEMNOS_TRY(thread_blocks(c, (size_t)n * 8, &w.line));
   interp_cvt_run(&j->in_cvt, n_in, j->in, in);
@@ -248,10 +248,10 @@ static lemnos_status conv_depthwise(interp_call *c, conv_job *j, int64_t groups,
 static lemnos_status thread_blocks(interp_call *c, size_t bytes, char ***out) {
   int n = c->cx->n_threads;
   *out = interp_scratch(c->cx, sizeof(char *) * (size_t)n);
-  if (!*out) return interp_scratch_failed(c, bytes);
+  if (!*out) return interp_scratch_failed(c);
   for (int t = 0; t < n; t++) {
     (*out)[t] = interp_scratch(c->cx, bytes);
-    if (!(*out)[t]) return interp_scratch_failed(c, bytes);
+    if (!(*out)[t]) return interp_scratch_failed(c);
   }
   return LEMNOS_SUCCESS;
 }
@@ -304,7 +304,7 @@ static lemnos_status conv(interp_call *c, const interp_array *in, const interp_a
   int64_t panels = (j.m + INTERP_MR - 1) / INTERP_MR;
   size_t bytes = (size_t)(panels * INTERP_MR * (j.k + 1) * mb);
   j.a_panels = interp_scratch(c->cx, bytes);
-  if (!j.a_panels) return interp_scratch_failed(c, bytes);
+  if (!j.a_panels) return interp_scratch_failed(c);
   for (int64_t g = 0; g < groups; g++) {
     LEMNOS_TRY(interp_poll(c->cx));
     j.in_feature0 = a->feature_group_count > 1 ? g * j.features : 0;

@@ -70,7 +70,7 @@ static lemnos_status run_approx_top_k(interp_call *c) {
   void *scratch = interp_scratch(c->cx, interp_region_scratch(r, 1));
   int *bytes = interp_scratch(c->cx, (size_t)n_ops * sizeof *bytes);
   const void **in = interp_scratch(c->cx, (size_t)n_ops * 2 * sizeof *in);
-  if (!order || !scratch || !bytes || !in) return interp_scratch_failed(c, (size_t)n * 8);
+  if (!order || !scratch || !bytes || !in) return interp_scratch_failed(c);
   for (int q = 0; q < n_ops; q++) bytes[q] = hlo_dtype_bytes(interp_arg(c, q)->dtype);
   for (int64_t l = 0; l < lines; l++) {
     int64_t o = l / inner, i = l % inner, base = o * inner * n + i, out_base = o * inner * k + i, have = 0;
@@ -176,7 +176,7 @@ static lemnos_status run_unknown(interp_call *c) {
                         STRV_ARG(HLO_ATTRS(c->in->src, custom_call)->target));
   int n_args = c->in->n_args, n_results = c->in->n_results;
   interp_array *args = interp_scratch(c->cx, sizeof *args * (size_t)(n_args + n_results + 1)), *results = args + n_args;
-  if (!args) return interp_scratch_failed(c, sizeof *args * (size_t)(n_args + n_results));
+  if (!args) return interp_scratch_failed(c);
   for (int k = 0; k < n_args; k++) args[k] = *interp_arg(c, k);
   for (int k = 0; k < n_results; k++) results[k] = *interp_result(c, k);
   return hook->fn(hook->user, c->in->src, n_args, args, n_results, results);

@@ -261,7 +261,7 @@ static lemnos_status side_init(interp_call *c, side *s, const interp_array *a, i
   if (!dims_even(&s->k, &s->k_stride)) {
     size_t bytes = sizeof(int64_t) * (size_t)s->k.total;
     s->k_offsets = interp_scratch(c->cx, bytes);
-    if (!s->k_offsets) return interp_scratch_failed(c, bytes);
+    if (!s->k_offsets) return interp_scratch_failed(c);
     for (int64_t p = 0; p < s->k.total; p++) s->k_offsets[p] = dims_offset(&s->k, p);
   }
   return LEMNOS_SUCCESS;
@@ -270,10 +270,10 @@ static lemnos_status side_init(interp_call *c, side *s, const interp_array *a, i
 static lemnos_status thread_blocks(interp_call *c, size_t bytes, char ***out) {
   int n = c->cx->n_threads;
   *out = interp_scratch(c->cx, sizeof(char *) * (size_t)n);
-  if (!*out) return interp_scratch_failed(c, bytes);
+  if (!*out) return interp_scratch_failed(c);
   for (int t = 0; t < n; t++) {
     (*out)[t] = interp_scratch(c->cx, bytes);
-    if (!(*out)[t]) return interp_scratch_failed(c, bytes);
+    if (!(*out)[t]) return interp_scratch_failed(c);
   }
   return LEMNOS_SUCCESS;
 }
@@ -315,7 +315,7 @@ static lemnos_status dot(interp_call *c, const interp_array *lhs, const interp_a
   if (rows > j.m) rows = (j.m + INTERP_MR - 1) / INTERP_MR * INTERP_MR;
   size_t bytes = (size_t)(rows * (j.k + 1) * mb);
   j.a_panels = interp_scratch(c->cx, bytes);
-  if (!j.a_panels) return interp_scratch_failed(c, bytes);
+  if (!j.a_panels) return interp_scratch_failed(c);
   for (j.b = 0; j.b < j.lhs.batch.total; j.b++)
     for (j.m_begin = 0; j.m_begin < j.m; j.m_begin += rows) {
       LEMNOS_TRY(interp_poll(c->cx));
@@ -389,7 +389,7 @@ static lemnos_status diagonal(interp_call *c, const interp_array *in, const char
   if (out->rank == in->rank) return *out = *in, LEMNOS_SUCCESS;
   size_t bytes = (size_t)interp_bytes(out);
   out->data = interp_scratch(c->cx, bytes + 64);
-  if (!out->data) return interp_scratch_failed(c, bytes);
+  if (!out->data) return interp_scratch_failed(c);
   if (!bytes) return LEMNOS_SUCCESS;
   interp_strides(out, os);
   interp_copy p;
@@ -421,7 +421,7 @@ static lemnos_status reduce_operand(interp_call *c, const interp_array *in, cons
   int bytes = hlo_dtype_bytes(in->dtype);
   ones.data = interp_scratch(c->cx, (size_t)(total * bytes) + 64);
   out->data = interp_scratch(c->cx, (size_t)interp_bytes(out) + 64);
-  if (!ones.data || !out->data) return interp_scratch_failed(c, (size_t)interp_bytes(in));
+  if (!ones.data || !out->data) return interp_scratch_failed(c);
   char one[16] = {0};
   hlo_element_set_f64(in->dtype, one, 0, 0, 1);
   interp_fill(ones.data, one, bytes, total);
@@ -468,7 +468,7 @@ static lemnos_status run_einsum(interp_call *c) {
     if (!strchr(e->lhs_kept, e->rhs_kept[k])) letters[n] = e->rhs_kept[k], product.dims[n++] = rhs.dims[k];
   product.rank = n;
   product.data = interp_scratch(c->cx, (size_t)interp_bytes(&product) + 64);
-  if (!product.data) return interp_scratch_failed(c, (size_t)interp_bytes(&product));
+  if (!product.data) return interp_scratch_failed(c);
   LEMNOS_TRY(dot(c, &lhs, &rhs, &product, &e->dnums));
   to_result(c, e, &product, letters);
   return LEMNOS_SUCCESS;
@@ -528,7 +528,7 @@ static lemnos_status run_ragged_dot(interp_call *c) {
     if (d != group_dim) part.dims[part.rank++] = rhs->dims[d];
   }
   part.data = interp_scratch(c->cx, (size_t)interp_bytes(&part) + 64);
-  if (!part.data) return interp_scratch_failed(c, (size_t)interp_bytes(&part));
+  if (!part.data) return interp_scratch_failed(c);
   for (int64_t g = 0; g < rhs->dims[group_dim]; g++) {
     int64_t n = interp_index_get(sizes, g);
     if (n > lhs->dims[0] - start) n = lhs->dims[0] - start;

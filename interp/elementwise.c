@@ -49,7 +49,7 @@ static lemnos_status run(interp_call *c) {
                           (long long)count, (long long)n);
     size_t bytes = (size_t)e->bytes[k] * INTERP_BLOCK;
     char *block = interp_scratch(c->cx, bytes);
-    if (!block) return interp_scratch_failed(c, bytes);
+    if (!block) return interp_scratch_failed(c);
     interp_fill(block, a->data, e->bytes[k], n < INTERP_BLOCK ? n : INTERP_BLOCK);
     j.in[k] = block;
     j.scalar[k] = true;

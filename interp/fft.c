@@ -198,7 +198,7 @@ static lemnos_status along(interp_call *c, double *data, int rank, const int64_t
   for (int k = d + 1; k < rank; k++) inner *= dims[k];
   plan p;
   double *line = interp_scratch(c->cx, (size_t)n * 16 + 16);
-  if (n == 0 || !line || !plan_init(c->cx, &p, n)) return interp_scratch_failed(c, (size_t)n * 64);
+  if (n == 0 || !line || !plan_init(c->cx, &p, n)) return interp_scratch_failed(c);
   for (int64_t o = 0; o < outer; o++) {
     LEMNOS_TRY(interp_poll(c->cx));
     for (int64_t i = 0; i < inner; i++) {
@@ -229,7 +229,7 @@ static lemnos_status run_fft(interp_call *c) {
   if (!interp_cvt_init(&to, in->dtype, HLO_C128) || !interp_cvt_init(&from, irfft ? HLO_F64 : HLO_C128, out->dtype))
     return interp_error(c, LEMNOS_UNIMPLEMENTED, "no conversion of this element type");
   double *x = interp_scratch(c->cx, (size_t)n_in * 16 + 16);
-  if (!x) return interp_scratch_failed(c, (size_t)n_in * 16);
+  if (!x) return interp_scratch_failed(c);
   interp_cvt_run(&to, n_in, in->data, x);
   int64_t n_out = interp_count(out), half = last / 2 + 1;
   for (int d = 0; d < axes; d++) {  // sizes that were not known while compiling
@@ -243,14 +243,14 @@ static lemnos_status run_fft(interp_call *c) {
   if (rfft) {
     LEMNOS_TRY(along(c, x, rank, dims, rank - 1, false));
     y = interp_scratch(c->cx, (size_t)n_out * 16);
-    if (!y) return interp_scratch_failed(c, (size_t)n_out * 16);
+    if (!y) return interp_scratch_failed(c);
     for (int64_t l = 0; l < n_out / half; l++) memcpy(y + 2 * l * half, x + 2 * l * last, (size_t)half * 16);
     dims[rank - 1] = half;
   }
   for (int d = rank - axes; d < rank - (rfft || irfft ? 1 : 0); d++) LEMNOS_TRY(along(c, y, rank, dims, d, inverse));
   if (irfft) {
     double *full = interp_scratch(c->cx, (size_t)n_out * 16);
-    if (!full) return interp_scratch_failed(c, (size_t)n_out * 16);
+    if (!full) return interp_scratch_failed(c);
     for (int64_t l = 0; l < n_out / last; l++) {
       double *row = full + 2 * l * last;
       const double *have = y + 2 * l * half;

@@ -36,7 +36,7 @@ static interp_transfer transfer_of(const interp_call *c, int64_t channel, int n,
 static lemnos_status give(interp_call *c, transfer_fn fn, int64_t channel) {
   int n = payload_args(c->in);
   interp_array *arrays = interp_scratch(c->cx, sizeof *arrays * (size_t)n + 16);
-  if (!arrays) return interp_scratch_failed(c, sizeof *arrays * (size_t)n);
+  if (!arrays) return interp_scratch_failed(c);
   for (int k = 0; k < n; k++) arrays[k] = *interp_arg(c, k);
   interp_transfer t = transfer_of(c, channel, n, arrays);
   return fn(c->cx->options->host->user, &t);
@@ -56,7 +56,7 @@ static lemnos_status take(interp_call *c, transfer_fn fn, int64_t channel) {
   int n = payload_results(c->in);
   LEMNOS_TRY(allocate(c));
   interp_array *arrays = interp_scratch(c->cx, sizeof *arrays * (size_t)n + 16);
-  if (!arrays) return interp_scratch_failed(c, sizeof *arrays * (size_t)n);
+  if (!arrays) return interp_scratch_failed(c);
   for (int k = 0; k < n; k++) arrays[k] = *interp_result(c, k);
   interp_transfer t = transfer_of(c, channel, n, arrays);
   return fn(c->cx->options->host->user, &t);

@@ -154,6 +154,8 @@ typedef struct interp_shared {
   interp_buffer *small[INTERP_SMALL_BUFFERS];  // released buffers of (k + 1) * 64 bytes, newest first
   interp_buffer *cache;                        // larger ones, newest first
   interp_buffer *spare;  // headers without data
+  int64_t refused_bytes;  // by interp_scratch, last
+  bool unplaced;          // a failure is on its way that does not say yet which instruction it happened in
   bool keep_probes;
   int32_t n_devices;  // of all grids
   VEC(interp_probe) probes;
@@ -184,6 +186,8 @@ static inline LEMNOS_NODISCARD lemnos_status interp_compile_computation(interp_c
 }
 // UNIMPLEMENTED naming the instruction and its location.
 LEMNOS_NODISCARD lemnos_status interp_refuse(const hlo_instr *i, const char *format, ...) LEMNOS_PRINTF(2, 3);
+// Puts location, operation and name of the instruction in front of an error at run time.
+LEMNOS_NODISCARD lemnos_status interp_place(const hlo_instr *i, lemnos_status s);
 // An error at run time, annotated with op name and location.
 LEMNOS_NODISCARD lemnos_status interp_error(const interp_call *c, lemnos_status_code code, const char *format, ...)
     LEMNOS_PRINTF(3, 4);
@@ -293,7 +297,7 @@ LEMNOS_NODISCARD lemnos_status interp_value_borrow(interp_ctx *cx, interp_value 
 
 // Zeroed only if asked; freed when the current instruction ends. NULL: out of memory.
 void *interp_scratch(interp_ctx *cx, size_t bytes);
-LEMNOS_NODISCARD lemnos_status interp_scratch_failed(const interp_call *c, size_t bytes);
+LEMNOS_NODISCARD lemnos_status interp_scratch_failed(const interp_call *c);
 
 // Frames. Arguments are moved in (registers become empty), results moved out into empty values.
 typedef struct interp_frame {

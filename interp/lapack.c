@@ -96,7 +96,7 @@ static lemnos_status run_lu(interp_call *c, bool lapack) {
   int64_t batches = m > 0 && n > 0 ? interp_count(in) / (m * n) : 0;
   cplx *x = load(c, in);
   int64_t *exchanged = interp_scratch(c->cx, (size_t)(k + m + 1) * sizeof *exchanged), *order = exchanged + k;
-  if (!x || !exchanged) return interp_scratch_failed(c, 0);
+  if (!x || !exchanged) return interp_scratch_failed(c);
   clear_info(c, 2);
   for (int64_t b = 0; b < batches; b++) {
     cplx *a = x + b * m * n;
@@ -228,7 +228,7 @@ static lemnos_status run_gesdd(interp_call *c) {
   cplx *a = interp_scratch(c->cx, bytes), *work = a + tall * k, *s = work + k * k, *u = s + k, *v = u + tall * tall,
        *out = v + k * k;
   int64_t *order = interp_scratch(c->cx, (size_t)(k + 1) * 8);
-  if (!x || !a || !order) return interp_scratch_failed(c, bytes);
+  if (!x || !a || !order) return interp_scratch_failed(c);
   for (int r = 2; r < 5; r++) clear_info(c, r);
   memcpy(interp_result(c, 0)->data, in->data, (size_t)interp_bytes(in));
   for (int64_t b = 0; b < batches; b++) {

@@ -35,7 +35,7 @@ lemnos_status interp_cholesky(interp_call *c, bool lower) {
   const interp_array *in = interp_arg(c, 0);
   int64_t n = in->dims[in->rank - 1], size = n * n, batches = size ? interp_count(in) / size : 0;
   cplx *x = load(c, in);
-  if (!x) return interp_scratch_failed(c, 0);
+  if (!x) return interp_scratch_failed(c);
   for (int64_t b = 0; b < batches; b++) {
     LEMNOS_TRY(interp_poll(c->cx));
     cplx *a = x + b * size;
@@ -71,7 +71,7 @@ lemnos_status interp_triangular_solve(interp_call *c, const hlo_attrs_triangular
   if (interp_count(b) == 0) return LEMNOS_SUCCESS;
   cplx *x = load(c, a), *y = load(c, b), *e = interp_scratch(c->cx, (size_t)(n * n) * sizeof *e);
   cplx *z = interp_scratch(c->cx, (size_t)(n * m) * sizeof *z);
-  if (!x || !y || !e || !z) return interp_scratch_failed(c, 0);
+  if (!x || !y || !e || !z) return interp_scratch_failed(c);
   bool transposed = at->transpose_a == HLO_TRANSPOSE_TRANSPOSE || at->transpose_a == HLO_TRANSPOSE_ADJOINT;
   bool adjoint = at->transpose_a == HLO_TRANSPOSE_ADJOINT, flip = transposed != !at->left_side;
   for (int64_t q = 0; q < batches; q++) {
@@ -122,7 +122,7 @@ lemnos_status interp_run_qr(interp_call *c) {
           batches = m > 0 && n > 0 ? interp_count(in) / (m * n) : 0;
   cplx *x = load(c, in), *tau = interp_scratch(c->cx, (size_t)(k + 1) * sizeof *tau),
        *v = interp_scratch(c->cx, (size_t)(m + 1) * sizeof *v);
-  if (!x || !tau || !v) return interp_scratch_failed(c, 0);
+  if (!x || !tau || !v) return interp_scratch_failed(c);
   for (int64_t b = 0; b < batches; b++) {
     cplx *a = x + b * m * n;
     for (int64_t j = 0; j < k; j++) {
@@ -151,7 +151,7 @@ lemnos_status interp_run_householder(interp_call *c) {
   int64_t batches = m > 0 && n > 0 ? interp_count(in) / (m * n) : 0;
   cplx *x = load(c, in), *t = load(c, taus), *q = interp_scratch(c->cx, (size_t)(m * n + 1) * sizeof *q),
        *v = interp_scratch(c->cx, (size_t)(m + 1) * sizeof *v);
-  if (!x || !t || !q || !v) return interp_scratch_failed(c, 0);
+  if (!x || !t || !q || !v) return interp_scratch_failed(c);
   for (int64_t b = 0; b < batches; b++) {
     for (int64_t i = 0; i < m; i++)
       for (int64_t j = 0; j < n; j++) q[i * n + j] = (cplx){i == j, 0};
@@ -243,7 +243,7 @@ lemnos_status interp_run_eigh(interp_call *c) {
   bool lower = eigh_flag(c->in->src, 0), sort = eigh_flag(c->in->src, 1);
   cplx *x = load(c, in), *v = interp_scratch(c->cx, (size_t)(2 * size + n + 1) * sizeof *v);
   int64_t *order = interp_scratch(c->cx, (size_t)(n + 1) * 8);
-  if (!x || !v || !order) return interp_scratch_failed(c, 0);
+  if (!x || !v || !order) return interp_scratch_failed(c);
   cplx *sorted = v + size, *values = sorted + size;
   for (int64_t b = 0; b < batches; b++) {
     LEMNOS_TRY(interp_poll(c->cx));
@@ -282,7 +282,7 @@ lemnos_status interp_compile_qr(interp_compiler *c, interp_insn *in) {
     ok = v->is_static && v->rank == a->rank - 1 && v->n == batches * v->dims[v->rank - 1] && v->dims[v->rank - 1] <= k;
     ok = ok && (householder ? m >= n : v->dims[v->rank - 1] == k) && (!eigh || m == n);
   }
-  return ok ? LEMNOS_SUCCESS : interp_refuse(in->src, "this form of the custom call");
+  return ok ? LEMNOS_SUCCESS : interp_refuse(in->src, "operands and results of other types than this custom call has");
 }
 
 lemnos_status interp_compile_linalg(interp_compiler *c, interp_insn *in) {

@@ -271,12 +271,17 @@ lemnos_status interp_move_iota(interp_call *c, interp_array *out, int64_t dimens
   interp_cvt v;
   if (!interp_cvt_init(&v, HLO_S64, out->dtype))
     return interp_error(c, LEMNOS_UNIMPLEMENTED, "no conversion to this type");
-  size_t size = (size_t)n * 8 + (size_t)n * 16;
-  int64_t *count = interp_scratch(c->cx, size);
-  if (!count) return interp_scratch_failed(c, size);
-  for (int64_t k = 0; k < n; k++) count[k] = k;
-  void *row = count + n;
-  interp_cvt_run(&v, n, count, row);
+  size_t bytes = (size_t)hlo_dtype_bytes(out->dtype);
+  bool whole = interp_count(out) == n;  // all other dimensions are 1
+  char *row = whole ? out->data : interp_scratch(c->cx, (size_t)n * bytes);
+  if (!row) return interp_scratch_failed(c);
+  int64_t count[512];
+  for (int64_t at = 0; at < n; at += 512) {
+    int64_t part = n - at < 512 ? n - at : 512;
+    for (int64_t k = 0; k < part; k++) count[k] = at + k;
+    interp_cvt_run(&v, part, count, row + (size_t)at * bytes);
+  }
+  if (whole) return LEMNOS_SUCCESS;
   int64_t is[INTERP_MAX_RANK] = {0}, os[INTERP_MAX_RANK];
   is[dimension] = 1;
   interp_strides(out, os);

@@ -55,7 +55,7 @@ static lemnos_status run_inference(interp_call *c) {
   LEMNOS_TRY(check_sizes(c, v.features));
   double *x[5];
   for (int k = 0; k < 5; k++)
-    if (!(x[k] = to_f64(c, interp_arg(c, k)))) return interp_scratch_failed(c, 0);
+    if (!(x[k] = to_f64(c, interp_arg(c, k)))) return interp_scratch_failed(c);
   for (int64_t f = 0; f < v.features; f++) {
     double s = sqrt(x[4][f] + a->epsilon);
     FOR_FEATURE(f, at) x[0][at] = (x[0][at] - x[3][f]) / s * x[1][f] + x[2][f];
@@ -70,9 +70,9 @@ static lemnos_status run_training(interp_call *c) {
   LEMNOS_TRY(check_sizes(c, v.features));
   double *x[3], n = (double)(v.outer * v.inner);
   for (int k = 0; k < 3; k++)
-    if (!(x[k] = to_f64(c, interp_arg(c, k)))) return interp_scratch_failed(c, 0);
+    if (!(x[k] = to_f64(c, interp_arg(c, k)))) return interp_scratch_failed(c);
   double *mean = interp_scratch(c->cx, (size_t)v.features * 16 + 16), *var = mean + v.features;
-  if (!mean) return interp_scratch_failed(c, (size_t)v.features * 16);
+  if (!mean) return interp_scratch_failed(c);
   for (int64_t f = 0; f < v.features; f++) {
     double sum = 0, square = 0;
     FOR_FEATURE(f, at) sum += x[0][at];
@@ -95,9 +95,9 @@ static lemnos_status run_grad(interp_call *c) {
   LEMNOS_TRY(check_sizes(c, v.features));
   double *x[5], n = (double)(v.outer * v.inner);
   for (int k = 0; k < 5; k++)
-    if (!(x[k] = to_f64(c, interp_arg(c, k)))) return interp_scratch_failed(c, 0);
+    if (!(x[k] = to_f64(c, interp_arg(c, k)))) return interp_scratch_failed(c);
   double *scale = interp_scratch(c->cx, (size_t)v.features * 16 + 16), *offset = scale + v.features;
-  if (!scale) return interp_scratch_failed(c, (size_t)v.features * 16);
+  if (!scale) return interp_scratch_failed(c);
   for (int64_t f = 0; f < v.features; f++) {
     double s = sqrt(x[3][f] + a->epsilon), dot = 0, sum = 0;
     FOR_FEATURE(f, at) {

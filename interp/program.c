@@ -14,24 +14,28 @@ lemnos_status interp_refuse(const hlo_instr *i, const char *format, ...) {
   va_start(args, format);
   strbuf_vprintf(&text, format, args);
   va_end(args);
-  lemnos_status s = lemnos_status_make(LEMNOS_UNIMPLEMENTED, "%s: interpreter: %s (%%" STRV_FMT "): %s", where.data,
+  lemnos_status s = lemnos_status_make(LEMNOS_UNIMPLEMENTED, "%s: interpreter: %s (%%" STRV_FMT ") is refused: %s", where.data,
                                        hlo_op_table[i->op].text_name, STRV_ARG(i->name), text.data ? text.data : "");
   strbuf_deinit(&where);
   strbuf_deinit(&text);
   return s;
 }
 
-lemnos_status interp_error(const interp_call *c, lemnos_status_code code, const char *format, ...) {
-  const hlo_instr *i = c->in->src;
-  strbuf where = {0}, text = {0};
+lemnos_status interp_place(const hlo_instr *i, lemnos_status s) {
+  strbuf where = {0};
   loc_print(&where, i->loc);
+  s = lemnos_status_annotate(s, "%s: %s (%%" STRV_FMT ")", where.data, hlo_op_table[i->op].text_name, STRV_ARG(i->name));
+  strbuf_deinit(&where);
+  return s;
+}
+
+lemnos_status interp_error(const interp_call *c, lemnos_status_code code, const char *format, ...) {
+  strbuf text = {0};
   va_list args;
   va_start(args, format);
   strbuf_vprintf(&text, format, args);
   va_end(args);
-  lemnos_status s = lemnos_status_make(code, "%s: %s (%%" STRV_FMT "): %s", where.data, hlo_op_table[i->op].text_name,
-                                       STRV_ARG(i->name), text.data ? text.data : "");
-  strbuf_deinit(&where);
+  lemnos_status s = interp_place(c->in->src, lemnos_status_make(code, "%s", text.data ? text.data : ""));
   strbuf_deinit(&text);
   return s;
 }

@@ -27,7 +27,7 @@ static lemnos_status groups_init(interp_call *c, ragged *r, const interp_array *
   int64_t prefixes = r->groups ? interp_count(sizes) / r->groups : 1;
   size_t bytes = sizeof(int32_t) * (size_t)(prefixes * length) + 4;
   r->group_of = interp_scratch(c->cx, bytes);
-  if (!r->group_of) return interp_scratch_failed(c, bytes);
+  if (!r->group_of) return interp_scratch_failed(c);
   for (int64_t p = 0; p < prefixes; p++) {
     int64_t at = 0;
     for (int64_t g = 0; g < r->groups; g++) {
@@ -107,7 +107,7 @@ static lemnos_status widen(interp_call *c, const interp_array *a, interp_math m,
   interp_cvt v;
   size_t bytes = (size_t)(interp_count(a) * interp_math_bytes(m)) + 16;
   char *x = interp_scratch(c->cx, bytes);
-  if (!x) return interp_scratch_failed(c, bytes);
+  if (!x) return interp_scratch_failed(c);
   if (!interp_cvt_init(&v, a->dtype, interp_math_dtype(m)))
     return interp_error(c, LEMNOS_UNIMPLEMENTED, "no conversion of this element type");
   interp_cvt_run(&v, interp_count(a), a->data, x);
@@ -190,7 +190,7 @@ lemnos_status interp_run_ragged_dot(interp_call *c) {
   LEMNOS_TRY(widen(c, rhs, r.math, &r.rhs));
   size_t bytes = (size_t)(interp_count(out) * interp_math_bytes(r.math)) + 16;
   char *sums = interp_scratch(c->cx, bytes);
-  if (!sums) return interp_scratch_failed(c, bytes);
+  if (!sums) return interp_scratch_failed(c);
   memset(sums, 0, bytes);
   return loop(c, &r, sums, out);
 }

@@ -199,7 +199,7 @@ static lemnos_status run_reduce(interp_call *c) {
   j.f = f = interp_fold_for(f, j.count);
   if (j.count) j.n_reduced = coalesce(j.n_reduced, j.reduced_dims, j.reduced_strides);
   j.n_kept = coalesce(j.n_kept, j.kept_dims, j.kept_strides);
-  if (!interp_fold_arrays_init(c, f, &j.a)) return interp_scratch_failed(c, 64);
+  if (!interp_fold_arrays_init(c, f, &j.a)) return interp_scratch_failed(c);
   bool parallel = !f->region || interp_region_is_lanes(f->region);
   bool chunked = j.outputs <= 16 && j.count >= CHUNKED_MIN && parallel;
   int64_t grain = INTERP_GRAIN / (j.count + 1) + 1;
@@ -211,7 +211,7 @@ static lemnos_status run_reduce(interp_call *c) {
   int workers = interp_workers(c->cx, j.outputs, grain);
   j.status = interp_scratch(c->cx, sizeof *j.status * (size_t)workers);
   j.scratch = interp_worker_blocks(c->cx, workers, scratch_bytes(f, j.lanes));
-  if (!j.status || !j.scratch) return interp_scratch_failed(c, scratch_bytes(f, j.lanes));
+  if (!j.status || !j.scratch) return interp_scratch_failed(c);
   for (int t = 0; t < workers; t++) j.status[t] = LEMNOS_SUCCESS;
   if (chunked) {
     for (int64_t o = 0; o < j.outputs; o++) LEMNOS_TRY(reduce_chunked(&j, o, j.scratch[0]));
@@ -247,7 +247,7 @@ static lemnos_status run_map(interp_call *c) {
   void *scratch = interp_scratch(c->cx, bytes);
   const void **in = interp_scratch(c->cx, (size_t)c->in->n_args * sizeof *in);
   void **out = interp_scratch(c->cx, (size_t)c->in->n_results * sizeof *out);
-  if (!scratch || !in || !out) return interp_scratch_failed(c, bytes);
+  if (!scratch || !in || !out) return interp_scratch_failed(c);
   for (int64_t at = 0; at < total; at += INTERP_LANES) {
     int64_t n = total - at < INTERP_LANES ? total - at : INTERP_LANES;
     for (int k = 0; k < c->in->n_args; k++)
@@ -294,7 +294,7 @@ static lemnos_status run_scan(interp_call *c) {
   interp_frame f = {0};
   size_t room = (size_t)(c->in->n_args + c->in->n_results) * sizeof(interp_value);
   interp_value *args = interp_scratch(c->cx, room), *results = args + c->in->n_args;
-  if (!args) return interp_scratch_failed(c, room);
+  if (!args) return interp_scratch_failed(c);
   memset(args, 0, room);
   lemnos_status s = interp_frame_init(c->cx, &f, body);
   for (int k = 0; k < n_carry; k++) interp_value_share(&args[n_in + k], interp_arg_value(c, n_in + k));

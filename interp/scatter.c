@@ -115,7 +115,7 @@ static bool allocate(interp_ctx *cx, scatter_state *t) {
 
 static lemnos_status prepare_lanes(interp_call *c, scatter_state *t) {
   const scatter *s = t->s;
-  if (!allocate(c->cx, t)) return interp_scratch_failed(c, 64);
+  if (!allocate(c->cx, t)) return interp_scratch_failed(c);
   t->lanes = interp_count(interp_arg(c, s->n + 1));  // no row of a window is longer than all updates
   if (t->lanes > INTERP_LANES) t->lanes = INTERP_LANES;
   for (int k = 0; k < s->n; k++) {
@@ -128,12 +128,12 @@ static lemnos_status prepare_lanes(interp_call *c, scatter_state *t) {
     size_t bytes = (size_t)t->lanes * 16;
     t->x[k] = interp_scratch(c->cx, bytes);
     t->u[k] = interp_scratch(c->cx, bytes);
-    if (!t->x[k] || !t->u[k]) return interp_scratch_failed(c, bytes);
+    if (!t->x[k] || !t->u[k]) return interp_scratch_failed(c);
   }
   if (!s->region) return LEMNOS_SUCCESS;
   size_t bytes = interp_region_scratch(s->region, t->lanes);
   t->scratch = interp_scratch(c->cx, bytes);
-  return t->scratch ? LEMNOS_SUCCESS : interp_scratch_failed(c, bytes);
+  return t->scratch ? LEMNOS_SUCCESS : interp_scratch_failed(c);
 }
 
 static void prepare_window(scatter_state *t, const hlo_scatter_dnums *d, const interp_array *in,

@@ -64,6 +64,7 @@ static lemnos_status merge_sort(sorter *s) {
   for (int64_t i = 0; i < s->n; i++) from[i] = i;
   // Insertion sort of runs of 8, then merges.
   for (int64_t b = 0; b < s->n; b += 8) {
+    if ((b & 8191) == 8184) LEMNOS_TRY(interp_poll(s->c->cx));
     int64_t e = b + 8 < s->n ? b + 8 : s->n;
     for (int64_t i = b + 1; i < e; i++) {
       int64_t v = from[i], j = i;
@@ -76,14 +77,19 @@ static lemnos_status merge_sort(sorter *s) {
       from[j] = v;
     }
   }
+  int64_t merged = 0;
   for (int64_t w = 8; w < s->n; w *= 2) {
-    if (s->n > 4096) LEMNOS_TRY(interp_poll(s->c->cx));
     for (int64_t b = 0; b < s->n; b += 2 * w) {
+      if ((merged += 2 * w) >= 8192) {
+        LEMNOS_TRY(interp_poll(s->c->cx));
+        merged = 0;
+      }
       int64_t m = b + w < s->n ? b + w : s->n, e = b + 2 * w < s->n ? b + 2 * w : s->n, i = b, j = m, o = b;
       while (i < m && j < e) {
         bool right;
         LEMNOS_TRY(less(s, from[j], from[i], &right));
         to[o++] = right ? from[j++] : from[i++];
+        if (LEMNOS_UNLIKELY((o & 65535) == 0)) LEMNOS_TRY(interp_poll(s->c->cx));
       }
       while (i < m) to[o++] = from[i++];
       while (j < e) to[o++] = from[j++];
@@ -131,13 +137,13 @@ static lemnos_status run_sort(interp_call *c) {
   s.bytes = interp_scratch(c->cx, (size_t)s.operands * sizeof *s.bytes);
   s.in = interp_scratch(c->cx, (size_t)s.operands * 2 * sizeof *s.in);
   if (!s.line || !s.bytes || !s.in || !s.index || !s.tmp || !s.scratch || (s.p->key >= 0 && !keys))
-    return interp_scratch_failed(c, bytes);
+    return interp_scratch_failed(c);
   for (int k = 0; k < s.operands; k++) {
     s.bytes[k] = hlo_dtype_bytes(interp_arg(c, k)->dtype);
     if (step == 1) continue;
     s.line[k] = interp_scratch(c->cx, (size_t)(s.n * s.bytes[k]));
     if (s.bytes[k] > 8 && !sorted) sorted = interp_scratch(c->cx, (size_t)(s.n * s.bytes[k]));
-    if (!s.line[k] || (s.bytes[k] > 8 && !sorted)) return interp_scratch_failed(c, bytes);
+    if (!s.line[k] || (s.bytes[k] > 8 && !sorted)) return interp_scratch_failed(c);
   }
   for (int64_t o = 0; o < outer; o++)
     for (int64_t i = 0; i < inner; i++) {
@@ -198,7 +204,7 @@ static lemnos_status run_top_k(interp_call *c) {
   size_t size = (size_t)n * 8;
   int64_t *index = interp_scratch(c->cx, size), *tmp = interp_scratch(c->cx, size);
   uint64_t *keys = interp_scratch(c->cx, size);
-  if (!index || !tmp || !keys) return interp_scratch_failed(c, size);
+  if (!index || !tmp || !keys) return interp_scratch_failed(c);
   s.keys = keys;
   int bytes = hlo_dtype_bytes(in->dtype);
   for (int64_t l = 0; l < lines; l++) {

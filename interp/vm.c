@@ -104,15 +104,29 @@ static inline interp_buffer *cache_find(interp_ctx *cx, size_t bytes) {
   return NULL;
 }
 
+// A failure that does not know which instruction it happened in: run_insn adds that.
+static lemnos_status unplaced(interp_ctx *cx, lemnos_status s) {
+  cx->shared->unplaced = true;
+  return s;
+}
+
+static LEMNOS_NOINLINE lemnos_status over_limit(interp_ctx *cx, int64_t bytes) {
+  return unplaced(cx, lemnos_status_make(LEMNOS_OUT_OF_MEMORY,
+                                         "%lld bytes in use and %lld more needed, above the limit of %lld",
+                                         (long long)cx->shared->live_bytes, (long long)bytes,
+                                         (long long)cx->options->max_bytes));
+}
+
+static LEMNOS_NOINLINE lemnos_status no_memory(interp_ctx *cx, int64_t bytes) {
+  return unplaced(cx, lemnos_status_make(LEMNOS_OUT_OF_MEMORY, "no memory for %lld bytes", (long long)bytes));
+}
+
 // As value_alloc, for a number of bytes that is a multiple of 64.
 static lemnos_status alloc_bytes(interp_ctx *cx, interp_value *v, int64_t bytes) {
   interp_buffer *b = cache_find(cx, (size_t)bytes);
   if (!b) {
     int64_t limit = cx->options->max_bytes;
-    if (limit && cx->shared->live_bytes + bytes > limit)
-      return lemnos_status_make(LEMNOS_OUT_OF_MEMORY,
-                                "interpreter: %lld bytes in use and %lld more needed, above the limit of %lld",
-                                (long long)cx->shared->live_bytes, (long long)bytes, (long long)limit);
+    if (limit && cx->shared->live_bytes + bytes > limit) return over_limit(cx, bytes);
     if (limit && cx->shared->live_bytes + cx->shared->cached_bytes + bytes > limit)
       cache_trim(cx, limit - cx->shared->live_bytes - bytes);
     void *data = heap_try_alloc_aligned((size_t)bytes);
@@ -120,8 +134,7 @@ static lemnos_status alloc_bytes(interp_ctx *cx, interp_value *v, int64_t bytes)
       cache_trim(cx, 0);
       data = heap_try_alloc_aligned((size_t)bytes);
     }
-    if (!data)
-      return lemnos_status_make(LEMNOS_OUT_OF_MEMORY, "interpreter: no memory for %lld bytes", (long long)bytes);
+    if (!data) return no_memory(cx, bytes);
     b = new_header(cx);
     b->data = data;
     b->bytes = (size_t)bytes;
@@ -140,7 +153,7 @@ lemnos_status interp_value_alloc(interp_ctx *cx, interp_value *v) {
   int64_t bytes = hlo_dtype_bytes(v->a.dtype);
   for (int d = 0; d < v->a.rank; d++)
     if (__builtin_mul_overflow(bytes, v->a.dims[d], &bytes) || bytes > MAX_BYTES || bytes < 0)
-      return lemnos_status_make(LEMNOS_OUT_OF_MEMORY, "interpreter: an array is too large for this machine");
+      return unplaced(cx, lemnos_status_make(LEMNOS_OUT_OF_MEMORY, "an array is too large for this machine"));
   return alloc_bytes(cx, v, bytes < 64 ? 64 : (bytes + 63) & ~(int64_t)63);
 }
 
@@ -176,9 +189,14 @@ lemnos_status interp_value_borrow(interp_ctx *cx, interp_value *v, const void *d
 void *interp_scratch(interp_ctx *cx, size_t bytes) {
   interp_shared *shared = cx->shared;
   int64_t limit = cx->options->max_bytes;
-  if (bytes > (size_t)MAX_BYTES || (limit && shared->live_bytes + (int64_t)bytes > limit)) return NULL;
-  char *data = heap_try_alloc_aligned(bytes + 64);
-  if (!data) return NULL;
+  bool fits = bytes <= (size_t)MAX_BYTES && !(limit && shared->live_bytes + (int64_t)bytes > limit);
+  if (fits && limit && shared->live_bytes + shared->cached_bytes + (int64_t)bytes > limit)
+    cache_trim(cx, limit - shared->live_bytes - (int64_t)bytes);
+  char *data = fits ? heap_try_alloc_aligned(bytes + 64) : NULL;
+  if (!data) {
+    shared->refused_bytes = bytes > (size_t)MAX_BYTES ? MAX_BYTES : (int64_t)bytes;
+    return NULL;
+  }
   interp_scratch_block *b = (interp_scratch_block *)data;
   b->next = cx->scratch;
   b->bytes = bytes;
@@ -188,8 +206,10 @@ void *interp_scratch(interp_ctx *cx, size_t bytes) {
   return data + 64;
 }
 
-lemnos_status interp_scratch_failed(const interp_call *c, size_t bytes) {
-  return interp_error(c, LEMNOS_OUT_OF_MEMORY, "no memory for %zu bytes of scratch", bytes);
+lemnos_status interp_scratch_failed(const interp_call *c) {
+  const interp_shared *shared = c->cx->shared;
+  int64_t limit = c->cx->options->max_bytes, bytes = shared->refused_bytes;
+  return limit && shared->live_bytes + bytes > limit ? over_limit(c->cx, bytes) : no_memory(c->cx, bytes);
 }
 
 static void scratch_reset(interp_ctx *cx, interp_scratch_block *mark) {
@@ -248,9 +268,9 @@ void interp_parallel(interp_ctx *cx, int64_t n, int64_t grain, interp_range_fn f
 
 lemnos_status interp_poll(interp_ctx *cx) {
   if (cx->options->cancel && *cx->options->cancel)
-    return lemnos_status_make(LEMNOS_CANCELLED, "interpreter: cancelled");
+    return unplaced(cx, lemnos_status_make(LEMNOS_CANCELLED, "the run was cancelled"));
   if (cx->options->deadline > 0 && io_seconds() > cx->options->deadline)
-    return lemnos_status_make(LEMNOS_CANCELLED, "interpreter: deadline passed");
+    return unplaced(cx, lemnos_status_make(LEMNOS_CANCELLED, "the run took longer than its time limit"));
   return LEMNOS_SUCCESS;
 }
 
@@ -300,10 +320,15 @@ static lemnos_status allocate_results(interp_call *c) {
       v->a.dtype = t->dtype;
     if (t->dtype == HLO_TOKEN) continue;
     if (in->in_place[k] != -1 && take_over(c, k, &v->a)) continue;
-    lemnos_status s = interp_value_alloc(c->cx, v);
-    if (s) return lemnos_status_annotate(s, "%%" STRV_FMT, STRV_ARG(in->src->name));
+    LEMNOS_TRY(interp_value_alloc(c->cx, v));
   }
   return LEMNOS_SUCCESS;
+}
+
+static LEMNOS_NOINLINE lemnos_status placed(interp_ctx *cx, const interp_insn *in, lemnos_status s) {
+  if (!cx->shared->unplaced) return s;
+  cx->shared->unplaced = false;
+  return interp_place(in->src, s);
 }
 
 // With the one element of scalar operands spread.
@@ -335,8 +360,7 @@ static inline lemnos_status run_small(interp_ctx *cx, interp_value *regs, const 
     to->a.data = to->buf->data;
   } else {
     lemnos_status status = alloc_bytes(cx, to, s->result_bytes);
-    if (LEMNOS_UNLIKELY(status != LEMNOS_SUCCESS))
-      return lemnos_status_annotate(status, "%%" STRV_FMT, STRV_ARG(in->src->name));
+    if (LEMNOS_UNLIKELY(status != LEMNOS_SUCCESS)) return placed(cx, in, status);
   }
   if (s->any_scalar)
     run_spread(s, in->n_args, args, to->a.data);
@@ -348,11 +372,11 @@ static inline lemnos_status run_small(interp_ctx *cx, interp_value *regs, const 
 static inline lemnos_status run_insn(interp_ctx *cx, interp_value *regs, const interp_insn *in) {
   if (in->small) return run_small(cx, regs, in);
   interp_call call = {.cx = cx, .in = in, .regs = regs};
-  if (!(in->flags & INTERP_SELF_ALLOC)) LEMNOS_TRY(allocate_results(&call));
   interp_scratch_block *mark = cx->scratch;
-  lemnos_status s = in->fn(&call);
+  lemnos_status s = in->flags & INTERP_SELF_ALLOC ? LEMNOS_SUCCESS : allocate_results(&call);
+  if (LEMNOS_LIKELY(!s)) s = in->fn(&call);
   scratch_reset(cx, mark);
-  return s;
+  return LEMNOS_UNLIKELY(s != LEMNOS_SUCCESS) ? placed(cx, in, s) : LEMNOS_SUCCESS;
 }
 
 static lemnos_status run_profiled(interp_ctx *cx, interp_value *regs, const interp_insn *in) {

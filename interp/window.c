@@ -117,7 +117,7 @@ static lemnos_status run_reduce_window(interp_call *c) {
   if (total == 0) return LEMNOS_SUCCESS;
   j.f = f = interp_fold_for(f, j.taps);
   j.row = j.out_dims[j.rank - 1];
-  if (!interp_fold_arrays_init(c, f, &j.a)) return interp_scratch_failed(c, 64);
+  if (!interp_fold_arrays_init(c, f, &j.a)) return interp_scratch_failed(c);
   bool parallel = !f->region || interp_region_is_lanes(f->region);
   int64_t rows = total / j.row, grain = parallel ? INTERP_GRAIN / (j.row * j.taps + 1) + 1 : rows;
   int workers = interp_workers(c->cx, rows, grain);
@@ -125,7 +125,7 @@ static lemnos_status run_reduce_window(interp_call *c) {
   size_t bytes = interp_fold_lanes_bytes(f, j.lanes);
   j.status = interp_scratch(c->cx, sizeof *j.status * (size_t)workers);
   j.scratch = interp_worker_blocks(c->cx, workers, bytes);
-  if (!j.status || !j.scratch) return interp_scratch_failed(c, bytes);
+  if (!j.status || !j.scratch) return interp_scratch_failed(c);
   for (int t = 0; t < workers; t++) j.status[t] = LEMNOS_SUCCESS;
   interp_parallel(c->cx, rows, grain, reduce_rows, &j);
   lemnos_status s = LEMNOS_SUCCESS;
@@ -185,7 +185,7 @@ static lemnos_status run_select_and_scatter(interp_call *c) {
   size_t bytes1 = interp_region_scratch(s->select, 1), bytes2 = interp_fold_scratch(s->scatter, 1);
   void *scratch1 = interp_scratch(c->cx, bytes1), *scratch2 = interp_scratch(c->cx, bytes2);
   char *acc = interp_scratch(c->cx, (size_t)(total * wide)), one[16];
-  if (!scratch1 || !scratch2 || !acc) return interp_scratch_failed(c, (size_t)(total * wide));
+  if (!scratch1 || !scratch2 || !acc) return interp_scratch_failed(c);
   interp_fold_widen(s->scatter, 0, 1, init->data, one);
   interp_fill(acc, one, wide, total);
   for (int64_t e = 0; e < n; e++) {

@@ -70,7 +70,7 @@ START_TEST(limits) {
   interp_run_options o = {.max_bytes = 1 << 20};
   ASSERT_FAILS(interp_run(t.program, &o, 0, NULL, 1, &result), LEMNOS_OUT_OF_MEMORY, "above the limit");
   o = (interp_run_options){.deadline = io_seconds() + 0.05};
-  ASSERT_FAILS(interp_run(t.program, &o, 0, NULL, 1, &result), LEMNOS_CANCELLED, "deadline");
+  ASSERT_FAILS(interp_run(t.program, &o, 0, NULL, 1, &result), LEMNOS_CANCELLED, "time limit");
   int cancel = 1;
   o = (interp_run_options){.cancel = &cancel};
   ASSERT_FAILS(interp_run(t.program, &o, 0, NULL, 1, &result), LEMNOS_CANCELLED, "cancelled");
