@@ -247,7 +247,14 @@ const hlo_literal *import_literal(import_ctx *c, const mlir_attr *a, const hlo_s
     import_refuse(c, l, "constants given as " STRV_FMT " are not supported", STRV_ARG(import_attr_text(c, a)));
     return NULL;
   }
-  if (bytes < 0 || a->data_size != (size_t)(a->splat ? size : bytes)) {
+  if (bytes < 0) {
+    strbuf type = {0};
+    hlo_shape_print_stablehlo(&type, shape);
+    import_fail(c, l, "the size of %s in bytes does not fit into 62 bits", type.data);
+    strbuf_deinit(&type);
+    return NULL;
+  }
+  if (a->data_size != (size_t)(a->splat ? size : bytes)) {
     import_fail(c, l, "the constant has %zu bytes of data, its type needs %lld", a->data_size,
                 (long long)(a->splat ? size : bytes));
     return NULL;

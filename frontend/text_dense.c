@@ -120,7 +120,8 @@ static bool read_integer(reader *r, const mlir_type *t, unsigned char *out) {
   if (negative) skip(r);
   uint64_t v = 0;
   if (!integer_literal(scan_literal(r), &v))
-    return text_error(r->p, at, width == 1 ? "expected 'true', 'false', 0 or 1" : "expected an integer of 64 bits");
+    return width == 1 ? text_error(r->p, at, "expected 'true', 'false', 0 or 1")
+                      : text_error(r->p, at, "expected an integer of %d bits", width);
   uint64_t limit = width == 64 ? UINT64_MAX : (UINT64_C(1) << width) - 1;
   if (t->signedness == MLIR_SIGNED) limit >>= 1;
   if (negative) limit = t->signedness == MLIR_UNSIGNED ? 0 : UINT64_C(1) << (width - 1);
@@ -267,7 +268,9 @@ static const char *find_end(text_parser *p, const char *s) {
 static bool check_type(text_parser *p, const mlir_type *t, const char *at, bool strings) {
   if (t->kind != MLIR_TYPE_TENSOR && t->kind != MLIR_TYPE_VECTOR)
     return text_error(p, at, "expected a tensor type for a dense literal");
-  if (count_elements(t) < 0) return text_error(p, at, "a dense literal needs a static shape");
+  for (int32_t i = 0; i < t->rank; i++)
+    if (t->dims[i] < 0) return text_error(p, at, "a dense literal needs a static shape");
+  if (count_elements(t) < 0) return text_error(p, at, "the number of elements does not fit into 63 bits");
   if (!strings && text_element_size(t->element) == 0)
     return text_error(p, at, "dense literals of this element type are not supported");
   return true;

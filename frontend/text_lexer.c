@@ -394,10 +394,22 @@ strv text_intern(text_parser *p, strv s) {
   return *known;
 }
 
+// No more errors are shown, and recovery goes to the end of the file: from each of hundreds of levels it would have to be read
+// again.
+static bool give_up(text_parser *p) {
+  if (p->n_errors < TEXT_MAX_ERRORS) p->n_errors = TEXT_MAX_ERRORS + 1;
+  return false;
+}
+
 bool text_enter(text_parser *p) {
-  if (p->depth >= TEXT_MAX_DEPTH)
-    return text_error(p, p->tok.start, "nesting is deeper than %d levels", TEXT_MAX_DEPTH);
-  if (++p->weight > TEXT_MAX_WEIGHT) return text_error(p, p->tok.start, "attributes and types are too large");
+  if (p->depth >= TEXT_MAX_DEPTH) {
+    (void)text_error(p, p->tok.start, "nesting is deeper than %d levels", TEXT_MAX_DEPTH);
+    return give_up(p);
+  }
+  if (++p->weight > TEXT_MAX_WEIGHT) {
+    (void)text_error(p, p->tok.start, "attributes and types are too large");
+    return give_up(p);
+  }
   p->depth++;
   if (p->depth > p->peak) p->peak = p->depth;
   return true;

@@ -189,7 +189,7 @@ bool text_parse_region(text_parser *p, const block_arg *args, int n_args, bool i
   pop_scope(p);
   if (!ok) return false;
   text_leave(p);
-  if (p->tok.kind == TOK_EOF && p->n_errors == 0) return text_error(p, open, "this region is never closed");
+  if (p->tok.kind == TOK_EOF) return p->n_errors == 0 ? text_error(p, open, "this region is never closed") : false;
   return text_expect(p, TOK_RBRACE, "'}' at the end of the region");
 }
 
