@@ -61,17 +61,33 @@ static lemnos_status compile_interpreted(lemnos_executable *e, const char *reaso
   return interp_compile(e->module, &e->program);
 }
 
-static lemnos_status upload_constants(lemnos_executable *e) {
+// A constant of one value is uploaded in pieces: host memory never holds it whole.
+static lemnos_status upload_splat(lemnos_executable *e, const hlo_literal *l, int64_t at) {
+  const lemnos_backend *b = e->device->entry.backend;
+  enum { PIECE = 1 << 20 };  // a multiple of every element's size
+  int64_t bytes = hlo_shape_bytes(l->shape), size = hlo_dtype_bytes(l->shape->dtype), room = bytes < PIECE ? bytes : PIECE;
+  char *piece = heap_alloc((size_t)room + 1);
+  for (int64_t k = 0; k < room; k += size) memcpy(piece + k, l->data, (size_t)size);
+  lemnos_status status = LEMNOS_SUCCESS;
+  for (int64_t k = 0; k < bytes && !status; k += room)
+    status = b->upload(e->device->device, e->constants, at + k, piece, bytes - k < room ? bytes - k : room);
+  free(piece);
+  return status;
+}
+
+static lemnos_status upload_constants(lemnos_executable *e, int64_t max_bytes) {
   const plan *p = e->plan;
   const lemnos_backend *b = e->device->entry.backend;
   if (!p->constant_bytes) return LEMNOS_SUCCESS;
+  if (max_bytes && p->constant_bytes > max_bytes)
+    return lemnos_status_make(LEMNOS_OUT_OF_MEMORY, "the program's constants need %lld bytes, the limit is %lld",
+                              (long long)p->constant_bytes, (long long)max_bytes);
   LEMNOS_TRY(b->alloc(e->device->device, p->constant_bytes, &e->constants));
   for (int c = 0; c < p->n_constants; c++) {
-    const hlo_literal *full;
-    LEMNOS_TRY(hlo_literal_expand(e->arena, p->constants[c], &full));
-    int64_t bytes = hlo_shape_bytes(full->shape);
-    if (bytes)
-      LEMNOS_TRY(b->upload(e->device->device, e->constants, p->constant_offsets[c], full->data, bytes));
+    const hlo_literal *l = p->constants[c];
+    int64_t bytes = hlo_shape_bytes(l->shape), at = p->constant_offsets[c];
+    if (!bytes) continue;
+    LEMNOS_TRY(l->splat ? upload_splat(e, l, at) : b->upload(e->device->device, e->constants, at, l->data, bytes));
   }
   return LEMNOS_SUCCESS;
 }
@@ -127,7 +143,7 @@ static lemnos_status compile_planned(lemnos_executable *e, const lemnos_compile_
     backend_code_deinit(&code);
     LEMNOS_TRY(status);
   }
-  return upload_constants(e);
+  return upload_constants(e, options->max_bytes);
 }
 
 lemnos_status lemnos_compile(lemnos_module *m, lemnos_device *d, const lemnos_compile_options *options,

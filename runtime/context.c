@@ -2,6 +2,7 @@
 // Contexts, devices and modules of the public API.
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "frontend/import.h"
 #include "runtime/internal.h"
@@ -150,7 +151,8 @@ static lemnos_status load(lemnos_context *c, const char *name, char *bytes, size
   if (status) {
     arena_destroy(a);
     heap_aligned_free(bytes);
-    return status;
+    bool placed = strncmp(lemnos_status_message(status), "error: ", 7) != 0;
+    return placed ? status : lemnos_status_annotate(status, "%s", name);
   }
   lemnos_module *m = heap_alloc(sizeof *m);
   *m = (lemnos_module){.context = c, .arena = a, .bytes = bytes, .hlo = hlo};

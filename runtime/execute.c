@@ -359,7 +359,8 @@ static lemnos_status execution_run(execution *x) {
                               .custom_calls = x->executable->device->context->custom_calls.data,
                               .n_custom_calls = x->executable->device->context->custom_calls.len};
   if (x->max_bytes) {  // what needs more was refused by lemnos_execute
-    int64_t rest = x->max_bytes - x->executable->plan->arena_bytes - results_bytes(x);
+    const plan *p = x->executable->plan;
+    int64_t rest = x->max_bytes - p->constant_bytes - p->arena_bytes - results_bytes(x);
     options.max_bytes = rest > 0 ? rest : 1;
   }
   return run_planned(x, &options);
@@ -468,9 +469,10 @@ lemnos_status lemnos_execute(lemnos_executable *e, int32_t n_args, lemnos_buffer
   host_adapter_init(&x->host, options->host);
   x->watch = progress_start(options);
   lemnos_status status = prepare_results(x, args, options->donate);
-  if (!status && options->max_bytes && e->plan && e->plan->arena_bytes + results_bytes(x) > options->max_bytes)
-    status = lemnos_status_make(LEMNOS_OUT_OF_MEMORY, "the run needs %lld bytes, the limit is %lld",
-                                (long long)(e->plan->arena_bytes + results_bytes(x)), (long long)options->max_bytes);
+  int64_t need = e->plan ? e->plan->constant_bytes + e->plan->arena_bytes + results_bytes(x) : 0;
+  if (!status && options->max_bytes && need > options->max_bytes)
+    status = lemnos_status_make(LEMNOS_OUT_OF_MEMORY, "the run needs %lld bytes, the limit is %lld", (long long)need,
+                                (long long)options->max_bytes);
   bool dynamic = false;
   for (int i = 0; i < e->n_results; i++) dynamic |= !x->results[i];
   if (!status && options->event && !dynamic) {

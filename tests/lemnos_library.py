@@ -42,7 +42,7 @@ class ContextOptions(c.Structure):
 
 class CompileOptions(c.Structure):
     _fields_ = [("args", c.POINTER(Array)), ("opt_bisect_limit", c.c_int64), ("verify_each", c.c_bool),
-                ("keep_constants", c.c_bool)]
+                ("keep_constants", c.c_bool), ("max_bytes", c.c_int64)]
 
 
 class ExecuteOptions(c.Structure):

@@ -105,6 +105,9 @@ const cli_command *cli_find_command(const char *name);
 // strings.
 int cli_parse(const char *command, int argc, char **argv, const cli_option *options, cli_strings *positional);
 int cli_usage_error(const char *command, const char *format, ...) LEMNOS_PRINTF(2, 3);
+// A copy in which every control character but line feed and tab is '?': what a file holds must not steer the terminal. NULL:
+// no memory.
+char *cli_plain(const char *text);
 // Prints the failure, frees it, gives the exit code that fits.
 int cli_fail(const char *command, lemnos_status status, const cli_interrupt *interrupt);
 // Writes text to standard output and reports what could not be written (a full disk, a closed pipe).

@@ -65,7 +65,9 @@ static void report(check_state *s, file_result *r, place at, lemnos_status statu
   if (shown) {
     strbuf_printf(&r->text, "%s %s", word, at.file);
     if (at.entry.len) strbuf_printf(&r->text, " @" STRV_FMT, STRV_ARG(at.entry));
-    if (status) strbuf_printf(&r->text, ": %s", lemnos_status_message(status));
+    char *why = status ? cli_plain(lemnos_status_message(status)) : NULL;
+    if (why) strbuf_printf(&r->text, ": %s", why);
+    free(why);
     strbuf_append_char(&r->text, '\n');
   }
   lemnos_status_free(status);

@@ -40,9 +40,17 @@ static int exit_code(lemnos_status status, const cli_interrupt *interrupt) {
   return CLI_TROUBLE;
 }
 
+char *cli_plain(const char *text) {
+  char *copy = strdup(text);
+  for (char *c = copy; c && *c; c++)
+    if (((unsigned char)*c < 0x20 && *c != '\n' && *c != '\t') || *c == 0x7f) *c = '?';
+  return copy;
+}
+
 int cli_fail(const char *command, lemnos_status status, const cli_interrupt *interrupt) {
   int code = exit_code(status, interrupt);
-  const char *text = lemnos_status_message(status);
+  char *plain = cli_plain(lemnos_status_message(status));
+  const char *text = plain ? plain : "no memory";
   if (strncmp(text, "error: ", 7) == 0) text += 7;  // a message without a place
   fflush(stdout);
   size_t line = strcspn(text, "\n");
@@ -55,6 +63,7 @@ int cli_fail(const char *command, lemnos_status status, const cli_interrupt *int
     fprintf(stderr, "%s\n", text);  // FILE:LINE:COL: error: ...
   else
     fprintf(stderr, "lemnos %s: error: %s\n", command, text);
+  free(plain);
   lemnos_status_free(status);
   return code;
 }

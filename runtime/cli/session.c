@@ -32,7 +32,8 @@ lemnos_status session_compile(cli_session *s, const cli_program *p) {
   lemnos_compile_options o = {.args = types,
                               .opt_bisect_limit = p->opt_bisect_limit,
                               .verify_each = p->verify_each,
-                              .keep_constants = p->keep_constants};
+                              .keep_constants = p->keep_constants,
+                              .max_bytes = p->max_memory};
   lemnos_status status = lemnos_compile(s->module, s->device, &o, &s->executable);
   free(types);
   if (!status) s->n_results = s->executable->n_results;

@@ -404,7 +404,7 @@ class BadUse(Case):
                 ("utf16", ADD.encode("utf-16-le"), "found binary"), ("utf16_bom", b"\xff\xfe" + ADD.encode("utf-16-le"), "UTF-16 text: save it as UTF-8"),
                 ("gz", b"\x1f\x8b\x08\x00" + bytes(20), "gz: expected MLIR text, MLIR bytecode or HLO text, found data compressed by gzip"), ("zip", b"PK\x03\x04" + bytes(20), "a zip archive"),
                 ("pb", b"\x0a\x06jit_f\x12\x06main.4\x1a\x80\x01" + bytes(40), "HloProto"), ("elf", b"\x7fELF\x02\x01", "an executable"), ("npy", npy("<f4", (1,), f32(1)), r"an array \(.npy\)"),
-                ("bin", bytes(range(256)), "found binary data$"), ("empty", "", "empty:1:1: error: the file is empty"), ("blank", "\n \n", "^lemnos run: error: the module has no function$"),
+                ("bin", bytes(range(256)), "found binary data$"), ("empty", "", "empty:1:1: error: the file is empty"), ("blank", "\n \n", "blank: error: the module has no function$"),
                 ("cut", add[:-3], "cut:1:78: error: this region is never closed"),
                 ("op", add.replace(b".add", b".ad"), r"op:2:8: error: unknown operation 'stablehlo.ad'; did you mean 'stablehlo.add'\?"),
                 ("dialect", add.replace(b"stablehlo.add", b"mhlo.add"), r"unknown operation 'mhlo.add'; did you mean 'stablehlo.add'\?"),
@@ -608,6 +608,68 @@ class Runaway(Case):
   return %r : tensor<?xf32>
 }""", "--max-memory=256M", "--timeout=50", codes=(5,))
 
+    def measured(self, module, *args, device):
+        """Exit status, message, and the process's peak of memory in MiB."""
+        with open(self.path("stderr"), "w+") as err:
+            p = subprocess.Popen([LEMNOS, "run", self.file("m.mlir", module), "--quiet", "--device=" + device, *args], stderr=err, env=self.env, cwd=self.dir)
+            _, status, usage = os.wait4(p.pid, 0)
+            p.returncode = os.waitstatus_to_exitcode(status)
+            err.seek(0)
+            return p.returncode, err.read(), usage.ru_maxrss >> 10
+
+    def test_counted_loop(self):
+        """A device must not be given more work than it can hold: the loop's count is known, so nothing waits for a condition."""
+        text = LONG_LOOP.replace("%n: tensor<i64>", "").replace("  %zero", "  %n = stablehlo.constant dense<1000000000000> : tensor<i64>\n  %zero")
+        for device in self.ids():
+            with self.subTest(device=device):
+                code, err, peak = self.measured(text, "--timeout=3", device=device)
+                self.assertEqual(code, 124, err)
+                self.assertRegex(err, "stopped: ")
+                if not SANITIZED:
+                    self.assertLess(peak, 350)
+
+    def test_constants(self):
+        """4 GB of one value: refused before it is made; without a limit it is not held twice."""
+        def text(n):
+            return "func.func @main() -> tensor<%dxf32> {\n  %%c = stablehlo.constant dense<1.5> : tensor<%dxf32>\n  return %%c : tensor<%dxf32>\n}" % (n, n, n)
+        for device in self.ids():
+            with self.subTest(device=device):
+                code, err, peak = self.measured(text(10**9), "--max-memory=1G", device=device)
+                self.assertEqual(code, 5, err)
+                self.assertRegex(err, "limit|at most")
+                code, err, _ = self.measured(text(10**6), "--max-memory=1M", device=device)
+                self.assertEqual(code, 5, err)
+                self.assertRegex(err, "limit")
+                if not SANITIZED:
+                    self.assertLess(peak, 500)
+
+    def test_interpreter_needs_no_more(self):
+        """iota and sort within a little more than their results; the refusal names the place."""
+        iota = "func.func @main() -> tensor<2500000xf64> {\n  %i = stablehlo.iota dim = 0 : tensor<2500000xf64>\n  return %i : tensor<2500000xf64>\n}"
+        sort = '''func.func @main(%x: tensor<2500000xf64>) -> tensor<2500000xf64> {
+  %s = "stablehlo.sort"(%x) ({
+  ^bb0(%a: tensor<f64>, %b: tensor<f64>):
+    %c = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<f64>, tensor<f64>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }) {dimension = 0 : i64} : (tensor<2500000xf64>) -> tensor<2500000xf64>
+  return %s : tensor<2500000xf64>
+}'''
+        m = self.file("m.mlir", iota)
+        self.lemnos("run", m, "--device=interp", "--quiet", "--max-memory=20M")
+        self.refused(r"m.mlir:2:8: iota \(%iota\): 0 bytes in use and 20000000 more needed, above the limit of 19922944", "run", m, "--device=interp", "--max-memory=19M", code=5)
+        m = self.file("m.mlir", sort)
+        self.lemnos("run", m, "--inputs=random", "--device=interp", "--quiet", "--max-memory=100M")
+        self.refused(r"m.mlir:2:8: sort \(%sort\): \d+ bytes in use and 20000000 more needed", "run", m, "--inputs=random", "--device=interp", "--max-memory=90M", code=5)
+
+    def test_terminal(self):
+        """What a file holds does not reach the terminal as it is."""
+        m = self.file("m.mlir", 'func.func @main(%x: tensor<f32>) -> tensor<f32> {\n  %0 = "a.\x1b[2J"(%x) : (tensor<f32>) -> tensor<f32>\n  return %0 : tensor<f32>\n}\n')
+        for command in ("run", "check"):
+            p = run([LEMNOS, command, m, "--device=interp", *(["--inputs=ones"] if command == "run" else [])], env=self.env, cwd=self.dir)
+            self.assertEqual(p.returncode, 4 if command == "run" else 0)
+            self.assertIn("[2J", p.stderr + p.stdout)
+            self.assertNotIn("\x1b", p.stderr + p.stdout)
+
     def test_nesting(self):
         n = 100000
         main = "func.func @main() {\n%s\n  return\n}"
@@ -775,6 +837,8 @@ class Devices(Case):
                 p = run([EXAMPLE, d], env=self.env)
                 self.assertEqual((p.returncode, p.stderr), (0, ""))
                 self.assertEqual(p.stdout, "device: %s\nx * y + z: 2.5 4.5 6.5 / 11 14 17\n(x * y + z) * y + z: 5.5 9.5 13.5 / 32 41 50\n" % d)
+                p = run([os.path.join(os.path.dirname(EXAMPLE), "custom_call"), d], env=self.env)  # x * 2.5 + x
+                self.assertEqual((p.returncode, p.stderr, p.stdout), (0, "", "3.5 7 10.5 14\n"))
         p = run([EXAMPLE, "abacus"], env=self.env)
         self.assertEqual(p.returncode, 1)
         self.assertIn("error 3: no device 'abacus'", p.stderr)

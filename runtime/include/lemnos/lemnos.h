@@ -127,6 +127,7 @@ typedef struct lemnos_compile_options {
   int64_t opt_bisect_limit;    /* passes allowed to change something; 0: all */
   bool verify_each;
   bool keep_constants;         /* no constant folding: self-checking programs then compute on the device what they check */
+  int64_t max_bytes;           /* limit of the memory that the program's constants take on the device; 0: none */
 } lemnos_compile_options;
 LEMNOS_API lemnos_status lemnos_compile(lemnos_module *m, lemnos_device *d, const lemnos_compile_options *options,
                                         lemnos_executable **out);
@@ -184,7 +185,7 @@ typedef struct lemnos_progress {
 typedef struct lemnos_execute_options {
   bool donate;                 /* arguments the program marks as donated may be overwritten: the caller must not use them afterwards */
   double timeout_seconds;      /* 0: none. Beyond: CANCELLED */
-  int64_t max_bytes;           /* memory limit of the run; 0: none */
+  int64_t max_bytes;           /* limit of the run's memory: constants, temporaries, results; 0: none */
   const volatile int *cancel;  /* nonzero: CANCELLED as soon as possible */
   const lemnos_host *host;     /* NULL: none; stays the caller's, valid until the run has ended */
   lemnos_event **event;        /* NULL: lemnos_execute returns when all is done. Else it may return early, *event tells when; free it */
