@@ -658,8 +658,8 @@ class Runaway(Case):
         self.lemnos("run", m, "--device=interp", "--quiet", "--max-memory=20M")
         self.refused(r"m.mlir:2:8: iota \(%iota\): 0 bytes in use and 20000000 more needed, above the limit of 19922944", "run", m, "--device=interp", "--max-memory=19M", code=5)
         m = self.file("m.mlir", sort)
-        self.lemnos("run", m, "--inputs=random", "--device=interp", "--quiet", "--max-memory=100M")
-        self.refused(r"m.mlir:2:8: sort \(%sort\): \d+ bytes in use and 20000000 more needed", "run", m, "--inputs=random", "--device=interp", "--max-memory=90M", code=5)
+        self.lemnos("run", m, "--inputs=random", "--device=interp", "--quiet", "--max-memory=80M")
+        self.refused(r"m.mlir:2:8: sort \(%sort\): \d+ bytes in use and 20000000 more needed", "run", m, "--inputs=random", "--device=interp", "--max-memory=75M", code=5)
 
     def test_terminal(self):
         """What a file holds does not reach the terminal as it is."""
