@@ -143,7 +143,7 @@ static void fast_f32(int64_t n, const float *a, const float *b, float *out, hlo_
     }                                                                                                  \
   }                                                                                                    \
   static void OP##_F64(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {     \
-    hlo_fast64_binary(n, in[0], in[1], out, hlo_fast64_##fast, fn##l);                                 \
+    hlo_fast64_binary(n, in[0], in[1], out, &hlo_fast64_##fast, fn##l);                                 \
   }                                                                                                    \
   static void OP##_wide(int64_t n, double *x, const double *z) {                                       \
     double y[EVAL_BLOCK];                                                                              \
@@ -157,7 +157,7 @@ static void fast_f32(int64_t n, const float *a, const float *b, float *out, hlo_
     fast_f32(n, in[0], in[1], out, hlo_fast_##fast, fn);                                               \
   }                                                                                                    \
   static void OP##_F64(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {     \
-    hlo_fast64_binary(n, in[0], in[1], out, hlo_fast64_##fast, fn##l);                                 \
+    hlo_fast64_binary(n, in[0], in[1], out, &hlo_fast64_##fast, fn##l);                                 \
   }                                                                                                    \
   static void OP##_wide(int64_t n, double *x, const double *z) {                                       \
     double y[EVAL_BLOCK];                                                                              \

@@ -14,6 +14,8 @@
 #define PI_2_A 1.57079632679489655800e+00
 #define PI_2_B 6.12323399573676603587e-17
 #define PI_2_C (-1.49738490485916983e-33)
+#define ATAN_HALF 4.63647609000806093515e-01
+#define ATAN_HALF_LOW 2.26987774529616870924e-17
 #define ROUNDER 6755399441055744.0  // 1.5 * 2^52: adding it rounds to an integer, which stands in the low bits
 #define EPS 0x1p-67
 #define EPS_POW 0x1p-66
@@ -278,7 +280,7 @@ INLINE dd log1p_dd(double a) {
   static void NAME##_avx512 PARAMS LOOP(out, expr)                                                    \
   __attribute__((target("avx2,fma"), noinline)) static void NAME##_avx2 PARAMS LOOP(out, expr)        \
   __attribute__((noinline)) static void NAME##_base PARAMS LOOP(out, expr)                            \
-  void hlo_fast64_##NAME PARAMS {                                                                     \
+  static void hlo_fast64_##NAME PARAMS {                                                                 \
     if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))                     \
       NAME##_avx512 ARGS;                                                                             \
     else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))                         \
@@ -287,7 +289,7 @@ INLINE dd log1p_dd(double a) {
       NAME##_base ARGS;                                                                               \
   }
 #else
-#define VERSIONS(NAME, PARAMS, ARGS, out, expr) void hlo_fast64_##NAME PARAMS LOOP(out, expr)
+#define VERSIONS(NAME, PARAMS, ARGS, out, expr) static void hlo_fast64_##NAME PARAMS LOOP(out, expr)
 #endif
 #define LOOP(out, expr)                               \
   {                                                   \

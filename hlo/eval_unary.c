@@ -107,7 +107,7 @@ static void fast_f32(int64_t n, const float *in, float *out, hlo_fast_unary_fn f
     fast_f32(n, in[0], out, hlo_fast_##fast, fn);                                                      \
   }                                                                                                    \
   static void OP##_F64(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {     \
-    hlo_fast64_unary(n, in[0], out, hlo_fast64_##fast, fn##l);                                         \
+    hlo_fast64_unary(n, in[0], out, &hlo_fast64_##fast, fn##l);                                         \
   }                                                                                                    \
   static void OP##_wide(int64_t n, double *x) {                                                        \
     double y[EVAL_BLOCK];                                                                              \
