@@ -8,7 +8,8 @@ reference_cases.py makes the programs (StableHLO text) and their arguments from 
 them many to a module; where a program carries the results that a formula of the specification gives in NumPy, that is an
 oracle too. A case is skipped only if no oracle runs it. Results are compared bit for bit (NaNs are alike), or within the
 case's tolerance where the specification leaves freedom: `ulps` units in the last place for elements, `close` times the
-largest value for sums. Each program then runs on the other devices, compared with the interpreter within tolerance.def.
+largest value for sums, `slack` for graphs. Each program then runs on the other devices, compared with the interpreter
+within tolerance.def; graphs (reference_graphs.py) also in the interpreter, as the passes leave them.
 
 Where results differ the specification decides. DEVIATIONS lists what is known of the oracles, each with its reason and
 excused for the named oracle, operations, and elements only. reference_coverage.py checks that every operation and element
@@ -99,10 +100,22 @@ def differing(case, got, want):
         return bad
 
 
+def within(got, want, slack, zeros_alike):
+    """The mask of elements at most `slack` apart; `zeros_alike`: of equal numbers the sign of zero does not count."""
+    kind = KINDS[name_of(got.dtype)]
+    if kind.integer or kind.complex or got.size == 0:
+        return np.zeros(got.shape, bool)
+    g, w = got.astype(np.float64), want.astype(np.float64)
+    with np.errstate(all="ignore"):
+        return (np.abs(g - w) <= slack) & ((g != w) | zeros_alike | (np.signbit(g) == np.signbit(w)) | (slack > 0))
+
+
 def compare(case, oracle, got, want, used):
     """What differs beyond the known deviations: a message, or None."""
     for i, (g, w) in enumerate(zip(got, want)):
         bad = differing(case, g, w)
+        if case.slack is not None and bad.shape == w.shape:
+            bad &= ~within(g, w, case.slack[i][oracle == "xla"], oracle == "xla")
         if case.free is not None and bad.shape == case.free[i].shape:
             bad &= ~case.free[i]
         if not bad.any():
@@ -158,6 +171,8 @@ def device_tolerances():
 def for_device(case, tolerances):
     """The case with what a device may differ by from the interpreter."""
     case = copy.copy(case)
+    if case.slack is not None:
+        return case
     rows = []
     for name, _, _ in case.used:
         base = name.split(".")[1].replace("broadcast_", "")
@@ -175,11 +190,12 @@ def for_device(case, tolerances):
 
 
 def run_device(options, device, cases, ours, folder, tolerances, used):
-    """Compares a device with the interpreter; gives messages by the index of the case."""
+    """Compares a device with the interpreter; gives messages by the index of the case. Only graphs go through passes."""
     messages = {}
-    for first in range(0, len(cases), BATCH):
-        batch = cases[first : first + BATCH]
-        for index, got in enumerate(run_lemnos(options.lemnos, device, batch, folder), first):
+    wanted = [i for i, case in enumerate(cases) if case.slack is not None or not device.startswith("passes:")]
+    for first in range(0, len(wanted), BATCH):
+        batch = wanted[first : first + BATCH]
+        for index, got in zip(batch, run_lemnos(options.lemnos, device, [cases[i] for i in batch], folder)):
             if isinstance(ours[index], str):
                 continue
             if isinstance(got, str):
@@ -192,11 +208,12 @@ def run_device(options, device, cases, ours, folder, tolerances, used):
 
 
 def device_ids(options):
-    """The devices to run on beside the interpreter: those asked for, else the CPU and the first Vulkan device, if any."""
+    """What to run on beside the interpreter: the devices asked for, else the CPU and the first Vulkan device, if any, and
+    the interpreter behind the passes for a CPU."""
     if options.devices is not None:
         return [d for d in options.devices.split(",") if d]
     listed = subprocess.run([options.lemnos, "devices"], capture_output=True, text=True).stdout
-    return [d for d in ("cpu:0", "vulkan:0") if re.search("^%s " % d, listed, re.M)]
+    return [d for d in ("cpu:0", "vulkan:0") if re.search("^%s " % d, listed, re.M)] + ["passes:cpu"]
 
 
 # ---- a seed
@@ -265,6 +282,8 @@ def run_seed(options, seed, tally):
         if compared and not messages:
             tally.covered |= reference_coverage.pairs(case)
         for device, bad in by_device.items():
+            if device.startswith("passes:") and case.slack is None:
+                continue
             tally.devices[device, "failed" if index in bad else "passed"] += 1
             if index in bad:
                 messages.append(bad[index])

@@ -8,6 +8,7 @@ import numpy as np
 import reference_algebra
 import reference_chlo
 import reference_elementwise
+import reference_graphs
 import reference_kinds
 import reference_misc
 import reference_movement
@@ -26,6 +27,7 @@ MODULES = [
     reference_misc,
     reference_processes,
     reference_quantized,
+    reference_graphs,
 ]
 
 

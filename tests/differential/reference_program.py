@@ -139,14 +139,22 @@ class Program:
 
     `ulps` and `close` are what results may differ by, `note` is for reference_deviations.py. `expected` may hold the results
     as a formula of the specification gives them in NumPy. `avoid` names oracles that are not asked. `functions` are texts of
-    functions that are called, with names that start with @helper. `free` are masks over the results that nothing decides. `used` has every operation with the kinds of its operands
-    and results.
+    functions that are called, with names that start with @helper. `free` are masks over the results that nothing decides. `used`
+    has every operation with the kinds of its operands and results. `slack` has, for graphs, a pair of absolute errors for each
+    result: of devices and StableHLO's interpreter, and of XLA.
     """
 
     def __init__(self, family, op, ulps=0, close=0, note="", expected=None, avoid=()):
         self.family, self.op, self.ulps, self.close, self.note = family, op, ulps, close, note
         self.expected, self.avoid, self.functions, self.spread, self.used = expected, avoid, [], None, []
-        self.integer_slack, self.roots, self.twin, self.finish, self.free = False, False, None, [], None
+        self.integer_slack, self.roots, self.twin, self.finish, self.free, self.slack = (
+            False,
+            False,
+            None,
+            [],
+            None,
+            None,
+        )
         self.arguments, self.lines, self.returns, self.results = [], [], [], []
         self.types, self.count, self.name = {}, 0, ""
 

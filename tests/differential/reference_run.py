@@ -87,7 +87,8 @@ def batch_module(cases):
 
 
 def run_lemnos(exe, device, cases, folder):
-    """Results of every case on a device: a list of arrays, or a message."""
+    """Results of every case on a device: a list of arrays, or a message. The device passes:TARGET is the interpreter, given the
+    module that the passes make for a target."""
     module, inputs, outputs = (os.path.join(folder, name) for name in ("m.mlir", "in.npz", "out.npz"))
     text = function(cases[0], "main") if len(cases) == 1 else batch_module(cases)
     with open(module, "w") as file:
@@ -99,7 +100,15 @@ def run_lemnos(exe, device, cases, folder):
     command = [exe, "run", module, "--device=" + device, "--outputs", outputs]
     if arguments:
         command += ["--inputs", inputs]
-    done = subprocess.run(command, capture_output=True, text=True)
+    if device.startswith("passes:"):
+        optimized = os.path.join(folder, "m.hlo")
+        passes = [exe, "opt", module, "--target=" + device[len("passes:") :], "--verify-each", "-o", optimized]
+        command[2:4] = [optimized, "--device=interp"]
+        done = subprocess.run(passes, capture_output=True, text=True)
+    else:
+        done = None
+    if done is None or done.returncode == 0:
+        done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode == 0:
         with np.load(outputs) as file:
             stored = [file["out%d" % i] for i in range(len(file.files))]
