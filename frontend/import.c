@@ -167,6 +167,8 @@ void import_set_root(import_ctx *c, import_scope *s, const import_values *v, con
 static bool has_type(import_ctx *c, const import_func *f, const mlir_type *want, const mlir_type *have, const char *what,
                      int i, const loc *l) {
   if (want == have) return true;
+  bool unranked = want->kind == MLIR_TYPE_UNRANKED_TENSOR || have->kind == MLIR_TYPE_UNRANKED_TENSOR;
+  if (unranked && want->element == have->element) return true;
   const hlo_shape *a = import_type(c, want, l), *b = import_type(c, have, l);
   if (!a || !b) return false;
   if (a == b) return true;

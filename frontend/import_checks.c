@@ -236,6 +236,34 @@ static bool check_buffers(import_ctx *c, const mlir_op *op) {
 
 // --- custom calls --------------------------------------------------------------------------------
 
+static int leaves(const mlir_type *t) {
+  int n = t->kind != MLIR_TYPE_TUPLE;
+  for (int i = 0; t->kind == MLIR_TYPE_TUPLE && i < t->n_types; i++) n += leaves(t->types[i]);
+  return n;
+}
+
+// One operand for each result, tuples taken apart, that holds the result's sizes. What StableHLO's getShapeRefinements
+// asks for (stablehlo/dialect/Base.cpp); that the sizes are possible ones is seen in refinement.
+static bool check_shape_operands(import_ctx *c, const mlir_op *op) {
+  const mlir_attr *a = mlir_op_attr(op, "indices_of_shape_operands");
+  if (!a || a->kind != MLIR_ATTR_DENSE) return true;  // means nothing, as in StableHLO
+  hlo_i64s at;
+  int n = 0;
+  for (int i = 0; i < op->n_results; i++) n += leaves(op->results[i].type);
+  if (a->type->rank != 1)
+    return FAIL(c, op, "indices_of_shape_operands", "it has rank %d; expected 1", a->type->rank);
+  if (a->type->element->kind != MLIR_TYPE_INTEGER || a->type->element->width != 64 || !import_i64s(c, a, &at))
+    return FAIL(c, op, "indices_of_shape_operands", "its elements have type %s; expected i64",
+                type_text(c, a->type->element));
+  if (at.n != n)
+    return FAIL(c, op, "indices_of_shape_operands", "%d elements; expected one for each of the %d results", at.n, n);
+  for (int i = 0; i < n; i++)
+    if (at.data[i] < 0 || at.data[i] >= op->n_operands)
+      return FAIL(c, op, "indices_of_shape_operands", "element %d is %lld; expected one in [0, %d)", i,
+                  (long long)at.data[i], op->n_operands);
+  return true;
+}
+
 static bool check_custom_call(import_ctx *c, const mlir_op *op) {
   const mlir_attr *target = mlir_op_attr(op, "call_target_name"), *config = mlir_op_attr(op, "backend_config");
   bool special = target && target->kind == MLIR_ATTR_STRING && import_is_buffer_call(target->string);
@@ -250,7 +278,7 @@ static bool check_custom_call(import_ctx *c, const mlir_op *op) {
   if (config && version != 4 && config->kind != MLIR_ATTR_STRING)
     return FAIL(c, op, "i4", "backend_config is " STRV_FMT "; expected a string with api_version %lld",
                 STRV_ARG(strv_take(import_attr_text(c, config), 100)), (long long)version);
-  return check_custom_layouts(c, op) && check_aliases(c, op, special);
+  return check_custom_layouts(c, op) && check_aliases(c, op, special) && check_shape_operands(c, op);
 }
 
 bool import_check_op(import_ctx *c, const mlir_op *op) {

@@ -14,16 +14,18 @@ bool import_fold_small(const hlo_shape *s);
 const hlo_literal *import_fold(arena *a, hlo_shape_table *shapes, const hlo_instr *i, const hlo_shape *result,
                                const hlo_literal *const *in);
 
-// What a custom call with known operands is: the operation on its first n_operands operands and the same computations.
+// What a custom call with known operands is: the operation on n_operands of its operands and the same computations.
 typedef struct import_static_form {
   hlo_op op;
   int n_operands;
+  const int *operands;  // which ones; NULL: the first
   void *attrs;
   const hlo_shape *declared;  // NULL: follows
 } import_static_form;
 
-// import_fold_custom.c: false if i is no such call, or an operand that matters is not known (NULL in values).
+// import_fold_custom.c: false if i is no such call, or an operand that matters is not known (NULL in values), or one
+// holds sizes that the result does not have: *error (of `a`) says so, NULL otherwise.
 bool import_fold_custom(arena *a, hlo_shape_table *shapes, const hlo_instr *i, const hlo_literal *const *values,
-                        import_static_form *out);
+                        import_static_form *out, const char **error);
 
 #endif

@@ -26,7 +26,7 @@ static bool reduce_window(arena *a, const hlo_instr *i, const hlo_literal *const
                                lists[3][d], false};
   hlo_attrs_reduce_window *attrs = hlo_attrs_create(a, HLO_ATTR_LIST_reduce_window);
   attrs->window = (hlo_window){dims, (int32_t)rank};
-  *out = (import_static_form){HLO_OP_REDUCE_WINDOW, n, attrs, NULL};
+  *out = (import_static_form){.op = HLO_OP_REDUCE_WINDOW, .n_operands = n, .attrs = attrs};
   return true;
 }
 
@@ -65,7 +65,10 @@ static bool rng_bit_generator(arena *a, hlo_shape_table *shapes, const hlo_instr
   const hlo_shape *elements[2] = {result->elements[0], hlo_shape_with_dims(shapes, bits, bits->rank, dims)};
   hlo_attrs_rng_bit_generator *attrs = hlo_attrs_create(a, HLO_ATTR_LIST_rng_bit_generator);
   attrs->algorithm = which;
-  *out = (import_static_form){HLO_OP_RNG_BIT_GENERATOR, 1, attrs, hlo_shape_tuple(shapes, 2, elements)};
+  *out = (import_static_form){.op = HLO_OP_RNG_BIT_GENERATOR,
+                              .n_operands = 1,
+                              .attrs = attrs,
+                              .declared = hlo_shape_tuple(shapes, 2, elements)};
   return true;
 }
 
@@ -74,7 +77,7 @@ static bool top_k(arena *a, const hlo_instr *i, const hlo_literal *const *values
   if (!k) return false;
   hlo_attrs_top_k *attrs = hlo_attrs_create(a, HLO_ATTR_LIST_top_k);
   attrs->k = *k;
-  *out = (import_static_form){HLO_OP_TOP_K, 1, attrs, NULL};
+  *out = (import_static_form){.op = HLO_OP_TOP_K, .n_operands = 1, .attrs = attrs};
   return true;
 }
 
@@ -98,33 +101,58 @@ static int64_t dense_element(strv text, int k) {
   return k > 0 && list ? -1 : value;
 }
 
-// The shape whose leaves, from *leaf on, have the sizes that the operands named by `indices` hold. *least: the first of them.
-static const hlo_shape *shape_by_operands(arena *a, hlo_shape_table *shapes, const hlo_instr *i, const hlo_shape *s,
-                                          strv indices, const hlo_literal *const *values, int *leaf, int *least) {
-  if (hlo_shape_is_tuple(s)) {
-    const hlo_shape **e = ARENA_ARRAY(a, const hlo_shape *, s->n_elements);
-    for (int k = 0; k < s->n_elements; k++)
-      if (!(e[k] = shape_by_operands(a, shapes, i, s->elements[k], indices, values, leaf, least))) return NULL;
-    return hlo_shape_tuple(shapes, s->n_elements, e);
-  }
-  int64_t at = dense_element(indices, (*leaf)++);
-  if (at < 0 || at >= i->n_operands || !hlo_shape_is_array(s)) return NULL;
-  const int64_t *dims = ints(a, values[at], s->rank);
-  if (!dims) return NULL;
-  for (int d = 0; d < s->rank; d++)
-    if (dims[d] < 0 || (s->dims[d] != HLO_DYNAMIC && s->dims[d] != dims[d])) return NULL;
-  if (at < *least) *least = (int)at;
-  return hlo_shape_with_dims(shapes, s, s->rank, dims);
+typedef struct shape_reader {
+  arena *arena;
+  hlo_shape_table *shapes;
+  const hlo_instr *call;
+  strv indices;
+  const hlo_literal *const *values;
+  bool *used;  // by operand: it holds a shape
+  int leaf;
+  const char *error;
+} shape_reader;
+
+static const hlo_shape *mismatch(shape_reader *r, const hlo_shape *s, const int64_t *dims) {
+  strbuf have = {0}, want = {0};
+  for (int d = 0; d < s->rank; d++) strbuf_printf(&have, "%s%lld", d ? ", " : "", (long long)dims[d]);
+  hlo_shape_print_stablehlo(&want, s);
+  r->error = arena_printf(r->arena, "indices_of_shape_operands: the operand for result %d holds [" STRV_FMT "]; expected "
+                          "sizes that %s can have", r->leaf - 1, STRV_ARG(strbuf_view(&have)), want.data);
+  strbuf_deinit(&have);
+  strbuf_deinit(&want);
+  return NULL;
 }
 
-static bool shape_operands(arena *a, hlo_shape_table *shapes, const hlo_instr *i, strv indices,
-                           const hlo_literal *const *values, import_static_form *out) {
-  int leaf = 0, least = i->n_operands;
-  const hlo_shape *shape = shape_by_operands(a, shapes, i, i->shape, indices, values, &leaf, &least);
-  if (!shape || least < i->n_operands - leaf) return false;  // they come last
-  hlo_attrs_custom_call *attrs = hlo_attrs_clone(a, HLO_ATTR_LIST_custom_call, i->attrs);
+// The shape whose leaves, from r->leaf on, have the sizes that the operands named by `indices` hold.
+static const hlo_shape *shape_by_operands(shape_reader *r, const hlo_shape *s) {
+  if (hlo_shape_is_tuple(s)) {
+    const hlo_shape **e = ARENA_ARRAY(r->arena, const hlo_shape *, s->n_elements);
+    for (int k = 0; k < s->n_elements; k++)
+      if (!(e[k] = shape_by_operands(r, s->elements[k]))) return NULL;
+    return hlo_shape_tuple(r->shapes, s->n_elements, e);
+  }
+  int64_t at = dense_element(r->indices, r->leaf++);
+  if (at < 0 || at >= r->call->n_operands || !hlo_shape_is_array(s)) return NULL;
+  const int64_t *dims = ints(r->arena, r->values[at], s->rank);
+  if (!dims) return NULL;
+  for (int d = 0; d < s->rank; d++)
+    if (dims[d] < 0 || (s->dims[d] != HLO_DYNAMIC && s->dims[d] != dims[d])) return mismatch(r, s, dims);
+  r->used[at] = true;
+  return hlo_shape_with_dims(r->shapes, s, s->rank, dims);
+}
+
+static bool shape_operands(shape_reader *r, import_static_form *out) {
+  const hlo_instr *i = r->call;
+  r->used = ARENA_ARRAY(r->arena, bool, i->n_operands);
+  const hlo_shape *shape = shape_by_operands(r, i->shape);
+  if (!shape) return false;
+  int *operands = ARENA_ARRAY(r->arena, int, i->n_operands);
+  int n_operands = 0;
+  for (int k = 0; k < i->n_operands; k++)
+    if (!r->used[k]) operands[n_operands++] = k;
+  hlo_attrs_custom_call *attrs = hlo_attrs_clone(r->arena, HLO_ATTR_LIST_custom_call, i->attrs);
   hlo_dict *d = &attrs->attributes;
-  hlo_dict_entry *kept = ARENA_ARRAY(a, hlo_dict_entry, d->n);
+  hlo_dict_entry *kept = ARENA_ARRAY(r->arena, hlo_dict_entry, d->n);
   int n = 0;
   for (int k = 0; k < d->n; k++) {
     strv name = d->entries[k].name;  // layouts are one per operand
@@ -133,16 +161,21 @@ static bool shape_operands(arena *a, hlo_shape_table *shapes, const hlo_instr *i
       kept[n++] = d->entries[k];
   }
   *d = (hlo_dict){kept, n};
-  *out = (import_static_form){HLO_OP_CUSTOM_CALL, least, attrs, shape};
+  *out = (import_static_form){HLO_OP_CUSTOM_CALL, n_operands, operands, attrs, shape};
   return true;
 }
 
 bool import_fold_custom(arena *a, hlo_shape_table *shapes, const hlo_instr *i, const hlo_literal *const *values,
-                        import_static_form *out) {
+                        import_static_form *out, const char **error) {
+  *error = NULL;
   strv target = HLO_ATTRS(i, custom_call)->target;
   if (strv_eq_cstr(target, "stablehlo.dynamic_reduce_window")) return reduce_window(a, i, values, out);
   if (strv_eq_cstr(target, "stablehlo.dynamic_rng_bit_generator")) return rng_bit_generator(a, shapes, i, values, out);
   if (strv_eq_cstr(target, "stablehlo.dynamic_top_k")) return top_k(a, i, values, out);
   const strv *indices = attribute(i, "indices_of_shape_operands");
-  return indices && shape_operands(a, shapes, i, *indices, values, out);
+  if (!indices) return false;
+  shape_reader r = {.arena = a, .shapes = shapes, .call = i, .indices = *indices, .values = values};
+  bool ok = shape_operands(&r, out);
+  *error = r.error;
+  return ok;
 }

@@ -91,6 +91,8 @@ const hlo_shape *import_type(import_ctx *c, const mlir_type *t, const loc *l);
 strv import_type_text(import_ctx *c, const mlir_type *t);  // as MLIR writes it; ends with a NUL
 // One type: its shape; several or none: a tuple.
 const hlo_shape *import_result_shape(import_ctx *c, const mlir_op *op);
+// The same; NULL if a result is a tensor without a rank, which has to follow from the operands. false after a report.
+bool import_declared_shape(import_ctx *c, const mlir_op *op, const hlo_shape **out);
 
 // --- import_attrs.c ------------------------------------------------------------------------------
 

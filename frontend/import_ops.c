@@ -114,7 +114,7 @@ bool import_generic(import_ctx *c, import_scope *s, const mlir_op *op, hlo_op ho
   if (caps.values.len) return import_emit_captured(c, s, op, hop, operands, called, attrs, &caps);
   const hlo_shape *declared = NULL;
   bool must_have_results = hop == HLO_OP_INFEED || hop == HLO_OP_RECV;  // inference says so
-  if ((op->n_results || must_have_results) && !(declared = import_result_shape(c, op))) return false;
+  if ((op->n_results || must_have_results) && !import_declared_shape(c, op, &declared)) return false;
   hlo_instr *i = import_emit(c, s, hop, declared, op->n_operands, operands, op->n_regions, called, attrs, op->loc);
   return i && import_bind_results(c, s, op, i);
 }
@@ -134,8 +134,8 @@ static bool call_like(import_ctx *c, import_scope *s, const mlir_op *op, hlo_op 
                       void *attrs) {
   if (!called) return false;
   hlo_instr **operands = import_operands(c, s, op);
-  const hlo_shape *shape = operands ? import_result_shape(c, op) : NULL;
-  if (!shape) return false;
+  const hlo_shape *shape;
+  if (!operands || !import_declared_shape(c, op, &shape)) return false;
   hlo_instr *i = import_emit(c, s, hop, shape, op->n_operands, operands, 1, &called, attrs, op->loc);
   return i && import_bind_results(c, s, op, i);
 }
@@ -277,6 +277,27 @@ static bool buffer_call(import_ctx *c, import_scope *s, const mlir_op *op, hlo_i
   return true;
 }
 
+// A result without a rank has that of its shape operand; the operand wrapper that --stablehlo-refine-arguments puts before
+// arguments without a rank gives its operand.
+static const hlo_shape *call_shape(import_ctx *c, const mlir_op *op, strv target, hlo_instr *const *operands) {
+  const mlir_type *t = op->n_results == 1 ? op->results[0].type : NULL;
+  const mlir_attr *at = mlir_op_attr(op, "indices_of_shape_operands");
+  hlo_i64s index;
+  if (!t || t->kind != MLIR_TYPE_UNRANKED_TENSOR || !at || !import_i64s(c, at, &index))
+    return import_result_shape(c, op);
+  if (strv_eq_cstr(target, "stablehlo.shape_refinement_operand_wrapper") &&
+      op->operands[0]->type->kind == MLIR_TYPE_TENSOR && op->operands[0]->type->element == t->element)
+    return operands[0]->shape;
+  const mlir_type *sizes = op->operands[index.data[0]]->type;
+  if (sizes->kind != MLIR_TYPE_TENSOR || sizes->rank != 1 || sizes->dims[0] < 0 || sizes->dims[0] > 64)
+    return import_result_shape(c, op);
+  mlir_type ranked = {.kind = MLIR_TYPE_TENSOR, .element = t->element, .rank = (int32_t)sizes->dims[0]};
+  int64_t *dims = ARENA_ARRAY(c->arena, int64_t, ranked.rank);
+  for (int d = 0; d < ranked.rank; d++) dims[d] = MLIR_DYNAMIC;
+  ranked.dims = dims;
+  return import_type(c, mlir_type_unique(c->source->types, &ranked), op->loc);
+}
+
 static bool op_custom_call(import_ctx *c, import_scope *s, const mlir_op *op) {
   bool ok, done;
   hlo_attrs_custom_call *attrs = import_attrs(c, op, HLO_ATTR_LIST_custom_call, &ok);
@@ -289,7 +310,7 @@ static bool op_custom_call(import_ctx *c, import_scope *s, const mlir_op *op) {
   if (done) return true;
   if (strv_eq_cstr(attrs->target, "xla.sdy.ShardingGroup") && op->n_results == 0) return true;
   hlo_instr **operands = import_operands(c, s, op);
-  const hlo_shape *shape = operands ? import_result_shape(c, op) : NULL;
+  const hlo_shape *shape = operands ? call_shape(c, op, attrs->target, operands) : NULL;
   if (!shape) return false;
   if (is_mark(attrs->target) && op->n_operands == 1 && operands[0]->shape == shape) {
     import_bind(c, s, &op->results[0], operands[0]);

@@ -68,7 +68,8 @@ static bool is_operand_wrapper(const hlo_instr *i) {
 }
 
 static bool is_dynamic(const hlo_instr *i) {
-  if (!hlo_shape_is_static(i->shape) || hlo_op_table[i->op].family == HLO_FAMILY_DYNAMIC || is_assertion(i))
+  if (!hlo_shape_is_static(i->shape) || hlo_op_table[i->op].family == HLO_FAMILY_DYNAMIC || is_assertion(i) ||
+      is_operand_wrapper(i))
     return true;
   return i->op == HLO_OP_CUSTOM_CALL && strv_starts_with(HLO_ATTRS(i, custom_call)->target, STRV("stablehlo.dynamic_"));
 }
@@ -543,10 +544,17 @@ static fact *refine_instr(frame *f, const hlo_instr *old) {
   if (is_operand_wrapper(old)) return in[0];
   if (old->op == HLO_OP_CUSTOM_CALL) {
     import_static_form form;
+    const char *error;
     const hlo_literal **values = ARENA_ARRAY(r->arena, const hlo_literal *, old->n_operands);
     for (int i = 0; i < old->n_operands; i++) values[i] = in[i]->value;
-    if (import_fold_custom(r->arena, r->module->shapes, old, values, &form))
+    if (import_fold_custom(r->arena, r->module->shapes, old, values, &form, &error)) {
+      for (int i = 0; form.operands && i < form.n_operands; i++) operands[i] = operands[form.operands[i]];
       return emit(f, old, form.op, form.declared, form.n_operands, operands, old->n_called, old->called, form.attrs);
+    }
+    if (error) {
+      fail(r, old->loc, "%s", error);
+      return NULL;
+    }
   }
   switch (old->op) {
     case HLO_OP_GET_TUPLE_ELEMENT:

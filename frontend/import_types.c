@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Import: MLIR types to shapes. Quantized element types keep their parameters, bounds and dynamic sizes are carried;
-// buffers are the arrays they hold; what HLO has no shape for (unranked and sparse tensors, sub-channel quantization,
-// vectors, memrefs with a layout) is refused by name.
+// buffers are the arrays they hold; what HLO has no shape for (sparse tensors, sub-channel quantization,
+// vectors, memrefs with a layout, tensors without a rank that no operand gives) is refused by name.
 #include "frontend/import_internal.h"
 
 strv import_type_text(import_ctx *c, const mlir_type *t) {
@@ -145,6 +145,9 @@ static const hlo_shape *make_type(import_ctx *c, const mlir_type *t, const loc *
     case MLIR_TYPE_QUANTIZED:
       if (!element_type(c, t, l, &proto.dtype, &proto.quant)) return NULL;
       return hlo_shape_intern(c->module->shapes, &proto);
+    case MLIR_TYPE_UNRANKED_TENSOR:
+      import_refuse(c, l, "%s has no rank, and none follows from operands", type_text(c, t));
+      return NULL;
     default:
       break;
   }
@@ -158,6 +161,13 @@ const hlo_shape *import_type(import_ctx *c, const mlir_type *t, const loc *l) {
   const hlo_shape *shape = make_type(c, t, l);
   if (shape) ptrmap_put(c->arena, &c->types, t, (void *)shape);
   return shape;
+}
+
+bool import_declared_shape(import_ctx *c, const mlir_op *op, const hlo_shape **out) {
+  *out = NULL;
+  for (int i = 0; i < op->n_results; i++)
+    if (op->results[i].type->kind == MLIR_TYPE_UNRANKED_TENSOR) return true;
+  return (*out = import_result_shape(c, op)) != NULL;
 }
 
 const hlo_shape *import_result_shape(import_ctx *c, const mlir_op *op) {
