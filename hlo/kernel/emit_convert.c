@@ -19,10 +19,11 @@ static kernel_value *resize_int(emit_ctx *c, hlo_dtype from, kernel_value *x, ke
 
 static kernel_value *int_to_float(emit_ctx *c, hlo_dtype from, kernel_value *x, hlo_dtype to) {
   kernel_builder *b = &c->b;
-  kernel_scalar s = emit_compute_scalar(to);
-  if (emit_dtype_is_small(to) && hlo_dtype_table[from].bits > 24 && c->t->f64) s = KERNEL_F64;  // one rounding
+  // What f32 need not hold goes to the small type at once: legalization rounds it once.
+  bool at_once = emit_dtype_is_small(to) && hlo_dtype_table[from].bits > 24;
+  kernel_scalar s = at_once ? kernel_scalar_of(to) : emit_compute_scalar(to);
   kernel_value *v = hlo_dtype_is_signed(from) ? CONV(FROM_INT_S, x, s) : CONV(FROM_INT_U, x, s);
-  return kernel_conv(b, KERNEL_OP_FLOAT_CONVERT, v, kernel_scalar_of(to));
+  return at_once ? v : kernel_conv(b, KERNEL_OP_FLOAT_CONVERT, v, kernel_scalar_of(to));
 }
 
 static kernel_value *float_to_int(emit_ctx *c, kernel_value *x, hlo_dtype to) {

@@ -167,21 +167,26 @@ static val narrow_to_odd(kernel_builder *b, val x) {
   return kernel_select(b, bin(b, KERNEL_OP_EQ, x, x), as_f32(b, odd), f);
 }
 
-// Integer -> f32 rounded to odd: low bits that f32 cannot hold become one sticky bit.
+// Integer -> f32 rounded to odd: low bits that f32 cannot hold become one sticky bit. Sizes from 2^from to 2^(low + 24) keep the bits
+// from `low` on, which f32 holds, and at least 11, which a bf16 needs with its rounding bit and the sticky one; f16 and below overflow.
 static val int_to_f32_odd(kernel_builder *b, kernel_op op, val x) {
-  int bits = kernel_scalar_table[x->type.scalar].bits;
-  if (bits > 24) {
-    int64_t low = ((int64_t)1 << (bits - 25 + 1)) - 1;  // keeps 24 bits and the sticky one
-    kernel_scalar s = (kernel_scalar)x->type.scalar;
-    val mask = kernel_splat(b, kernel_int(b, s, low), x->type.lanes), zero = kernel_splat(b, kernel_int(b, s, 0), x->type.lanes);
+  static const struct {
+    int from, low;
+  } wide[] = {{24, 13}, {37, 26}, {50, 40}}, narrow[] = {{24, 8}};
+  int bits = kernel_scalar_table[x->type.scalar].bits, n = bits > 32 ? 3 : bits > 24 ? 1 : 0, lanes = x->type.lanes;
+  kernel_scalar s = (kernel_scalar)x->type.scalar;
+  val r = x, zero = kernel_splat(b, kernel_int(b, s, 0), lanes), minus = n ? bin(b, KERNEL_OP_SUB, zero, x) : NULL;
+  val size = n && op == KERNEL_OP_FROM_INT_S ? kernel_bin(b, KERNEL_OP_MAX_S, x, minus) : x;
+  for (int k = 0; k < n; k++) {
+    int64_t unit = (int64_t)1 << (bits > 32 ? wide : narrow)[k].low, from = (int64_t)1 << (bits > 32 ? wide : narrow)[k].from;
+    val mask = kernel_splat(b, kernel_int(b, s, unit - 1), lanes);
     val lost = bin(b, KERNEL_OP_NE, bin(b, KERNEL_OP_AND, x, mask), zero);
-    val sticky = kernel_select(b, lost, kernel_splat(b, kernel_int(b, s, low + 1), x->type.lanes), zero);
+    val sticky = kernel_select(b, lost, kernel_splat(b, kernel_int(b, s, unit), lanes), zero);
     val rounded = bin(b, KERNEL_OP_OR, bin(b, KERNEL_OP_AND, x, kernel_un(b, KERNEL_OP_NOT, mask)), sticky);
-    val minus = bin(b, KERNEL_OP_SUB, zero, x), size = op == KERNEL_OP_FROM_INT_S ? kernel_bin(b, KERNEL_OP_MAX_S, x, minus) : x;
-    val big = kernel_bin(b, KERNEL_OP_LE_U, kernel_splat(b, kernel_int(b, s, (int64_t)1 << 24), x->type.lanes), size);
-    x = kernel_select(b, big, rounded, x);
+    val big = kernel_bin(b, KERNEL_OP_LE_U, kernel_splat(b, kernel_int(b, s, from), lanes), size);
+    r = kernel_select(b, big, rounded, r);
   }
-  return kernel_conv(b, op, x, KERNEL_F32);
+  return kernel_conv(b, op, r, KERNEL_F32);
 }
 
 typedef struct pending {

@@ -27,7 +27,8 @@ func.func @bitcast_below_a_byte() {
 
 // IEEE 754's totalOrder: NaNs by their payloads, signaling ones (first mantissa bit 0) below quiet ones.
 func.func @total_order_of_payloads() {
-  %p = stablehlo.constant dense<[0x7F800002, 0x7FC00000, 0x7F900001, 0x7F800000, 0x7FA00000, 0x7F800001]> : tensor<6xui32>
+  %p = stablehlo.constant dense<[0x7F800002, 0x7FC00000, 0x7F900001, 0x7F800000, 0x7FA00000, 0x7F800001]> :
+      tensor<6xui32>
   %x = stablehlo.bitcast_convert %p : (tensor<6xui32>) -> tensor<6xf32>
   %s = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -35,7 +36,8 @@ func.func @total_order_of_payloads() {
     stablehlo.return %c : tensor<i1>
   }) : (tensor<6xf32>) -> tensor<6xf32>
   %q = stablehlo.bitcast_convert %s : (tensor<6xf32>) -> tensor<6xui32>
-  check.expect_eq_const %q, dense<[0x7F800000, 0x7F800001, 0x7F800002, 0x7F900001, 0x7FA00000, 0x7FC00000]> : tensor<6xui32>
+  check.expect_eq_const %q, dense<[0x7F800000, 0x7F800001, 0x7F800002, 0x7F900001, 0x7FA00000, 0x7FC00000]> :
+      tensor<6xui32>
   %h = stablehlo.constant dense<[0x7C01, 0xFC01, 0x7C01]> : tensor<3xui16>
   %k = stablehlo.constant dense<[0x7E01, 0xFE01, 0x7C01]> : tensor<3xui16>
   %hf = stablehlo.bitcast_convert %h : (tensor<3xui16>) -> tensor<3xf16>
@@ -60,8 +62,10 @@ func.func @total_order_of_payloads() {
 // NumPy: rint(x / scale) + zero point of the dequantized values.
 func.func @requantize_along_another_axis() {
   %i = stablehlo.constant dense<[[10, -20, 30, -5], [100, 5, -7, 8]]> : tensor<2x4xi8>
-  %x = stablehlo.bitcast_convert %i : (tensor<2x4xi8>) -> tensor<2x4x!quant.uniform<i8:f32:1, {0.5:3, 0.25:1, 1.0, 2.0:-3}>>
-  %y = stablehlo.uniform_quantize %x : (tensor<2x4x!quant.uniform<i8:f32:1, {0.5:3, 0.25:1, 1.0, 2.0:-3}>>) -> tensor<2x4x!quant.uniform<i8:f32:0, {0.5:3, 2.0:-1}>>
+  %x = stablehlo.bitcast_convert %i : (tensor<2x4xi8>) -> tensor<2x4x!quant.uniform<i8:f32:1, {0.5:3, 0.25:1, 1.0,
+      2.0:-3}>>
+  %y = stablehlo.uniform_quantize %x : (tensor<2x4x!quant.uniform<i8:f32:1, {0.5:3, 0.25:1, 1.0, 2.0:-3}>>) ->
+      tensor<2x4x!quant.uniform<i8:f32:0, {0.5:3, 2.0:-1}>>
   %o = stablehlo.bitcast_convert %y : (tensor<2x4x!quant.uniform<i8:f32:0, {0.5:3, 2.0:-1}>>) -> tensor<2x4xi8>
   check.expect_eq_const %o, dense<[[10, -8, 63, -5], [23, 0, -4, 10]]> : tensor<2x4xi8>
   func.return
@@ -80,14 +84,21 @@ func.func @quantized_batch_norm() {
   %x = stablehlo.bitcast_convert %i : (tensor<2x4xi8>) -> tensor<2x4x!quant.uniform<i8:f32, 0.5:3>>
   %c = stablehlo.constant dense<[5, 6, 7, 8]> : tensor<4xi8>
   %s = stablehlo.bitcast_convert %c : (tensor<4xi8>) -> tensor<4x!quant.uniform<i8:f32, 0.5:3>>
-  %t:3 = "stablehlo.batch_norm_training"(%x, %s, %s) <{epsilon = 0.25 : f32, feature_index = 1 : i64}> : (tensor<2x4x!quant.uniform<i8:f32, 0.5:3>>, tensor<4x!quant.uniform<i8:f32, 0.5:3>>, tensor<4x!quant.uniform<i8:f32, 0.5:3>>) -> (tensor<2x4x!quant.uniform<i8:f32, 0.5:3>>, tensor<4x!quant.uniform<i8:f32, 0.5:3>>, tensor<4x!quant.uniform<i8:f32, 0.5:3>>)
+  %t:3 = "stablehlo.batch_norm_training"(%x, %s, %s) <{epsilon = 0.25 : f32, feature_index = 1 : i64}> :
+      (tensor<2x4x!quant.uniform<i8:f32, 0.5:3>>, tensor<4x!quant.uniform<i8:f32, 0.5:3>>,
+      tensor<4x!quant.uniform<i8:f32, 0.5:3>>) -> (tensor<2x4x!quant.uniform<i8:f32, 0.5:3>>,
+      tensor<4x!quant.uniform<i8:f32, 0.5:3>>, tensor<4x!quant.uniform<i8:f32, 0.5:3>>)
   %t0 = stablehlo.bitcast_convert %t#0 : (tensor<2x4x!quant.uniform<i8:f32, 0.5:3>>) -> tensor<2x4xi8>
   check.expect_eq_const %t0, dense<[[4, 4, 11, 12], [6, 8, 3, 4]]> : tensor<2x4xi8>
   %t1 = stablehlo.bitcast_convert %t#1 : (tensor<4x!quant.uniform<i8:f32, 0.5:3>>) -> tensor<4xi8>
   check.expect_eq_const %t1, dense<[2, 4, 4, 7]> : tensor<4xi8>
   %t2 = stablehlo.bitcast_convert %t#2 : (tensor<4x!quant.uniform<i8:f32, 0.5:3>>) -> tensor<4xi8>
   check.expect_eq_const %t2, dense<[4, 4, 6, 5]> : tensor<4xi8>
-  %g:3 = "stablehlo.batch_norm_grad"(%x, %s, %s, %s, %x) <{epsilon = 0.25 : f32, feature_index = 1 : i64}> : (tensor<2x4x!quant.uniform<i8:f32, 0.5:3>>, tensor<4x!quant.uniform<i8:f32, 0.5:3>>, tensor<4x!quant.uniform<i8:f32, 0.5:3>>, tensor<4x!quant.uniform<i8:f32, 0.5:3>>, tensor<2x4x!quant.uniform<i8:f32, 0.5:3>>) -> (tensor<2x4x!quant.uniform<i8:f32, 0.5:3>>, tensor<4x!quant.uniform<i8:f32, 0.5:3>>, tensor<4x!quant.uniform<i8:f32, 0.5:3>>)
+  %g:3 = "stablehlo.batch_norm_grad"(%x, %s, %s, %s, %x) <{epsilon = 0.25 : f32, feature_index = 1 : i64}> :
+      (tensor<2x4x!quant.uniform<i8:f32, 0.5:3>>, tensor<4x!quant.uniform<i8:f32, 0.5:3>>,
+      tensor<4x!quant.uniform<i8:f32, 0.5:3>>, tensor<4x!quant.uniform<i8:f32, 0.5:3>>,
+      tensor<2x4x!quant.uniform<i8:f32, 0.5:3>>) -> (tensor<2x4x!quant.uniform<i8:f32, 0.5:3>>,
+      tensor<4x!quant.uniform<i8:f32, 0.5:3>>, tensor<4x!quant.uniform<i8:f32, 0.5:3>>)
   %g0 = stablehlo.bitcast_convert %g#0 : (tensor<2x4x!quant.uniform<i8:f32, 0.5:3>>) -> tensor<2x4xi8>
   check.expect_eq_const %g0, dense<[[5, 1, 6, 6], [5, 5, 2, 0]]> : tensor<2x4xi8>
   %g1 = stablehlo.bitcast_convert %g#1 : (tensor<4x!quant.uniform<i8:f32, 0.5:3>>) -> tensor<4xi8>
@@ -102,11 +113,20 @@ func.func @quantized_batch_norm() {
 func.func @dot_algorithms() {
   %x = stablehlo.constant dense<[[1.00390625], [1.00048828125]]> : tensor<2x1xf32>
   %y = stablehlo.constant dense<[[1.0]]> : tensor<1x1xf32>
-  %bf16 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0], precision = [DEFAULT, DEFAULT], algorithm = <lhs_precision_type = bf16, rhs_precision_type = bf16, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false> : (tensor<2x1xf32>, tensor<1x1xf32>) -> tensor<2x1xf32>
+  %bf16 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0], precision = [DEFAULT, DEFAULT], algorithm =
+      <lhs_precision_type = bf16, rhs_precision_type = bf16, accumulation_type = f32, lhs_component_count = 1,
+      rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false> : (tensor<2x1xf32>,
+      tensor<1x1xf32>) -> tensor<2x1xf32>
   check.expect_eq_const %bf16, dense<[[1.0], [1.0]]> : tensor<2x1xf32>
-  %tf32 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0], precision = [DEFAULT, DEFAULT], algorithm = <lhs_precision_type = tf32, rhs_precision_type = tf32, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false> : (tensor<2x1xf32>, tensor<1x1xf32>) -> tensor<2x1xf32>
+  %tf32 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0], precision = [DEFAULT, DEFAULT], algorithm =
+      <lhs_precision_type = tf32, rhs_precision_type = tf32, accumulation_type = f32, lhs_component_count = 1,
+      rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false> : (tensor<2x1xf32>,
+      tensor<1x1xf32>) -> tensor<2x1xf32>
   check.expect_eq_const %tf32, dense<[[1.00390625], [1.0]]> : tensor<2x1xf32>
-  %three = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0], precision = [DEFAULT, DEFAULT], algorithm = <lhs_precision_type = bf16, rhs_precision_type = bf16, accumulation_type = f32, lhs_component_count = 3, rhs_component_count = 3, num_primitive_operations = 6, allow_imprecise_accumulation = false> : (tensor<2x1xf32>, tensor<1x1xf32>) -> tensor<2x1xf32>
+  %three = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0], precision = [DEFAULT, DEFAULT], algorithm =
+      <lhs_precision_type = bf16, rhs_precision_type = bf16, accumulation_type = f32, lhs_component_count = 3,
+      rhs_component_count = 3, num_primitive_operations = 6, allow_imprecise_accumulation = false> : (tensor<2x1xf32>,
+      tensor<1x1xf32>) -> tensor<2x1xf32>
   check.expect_eq_const %three, dense<[[1.00390625], [1.00048828125]]> : tensor<2x1xf32>
   func.return
 }
@@ -114,9 +134,11 @@ func.func @dot_algorithms() {
 // XLA's custom call: the largest by total order (NaN first), k from the results; the comparator is optional.
 func.func @top_k_custom_call() {
   %x = stablehlo.constant dense<[[1.0, 0x7FC00000, -2.0, 7.0], [-0.0, 0.0, 3.0, -1.0]]> : tensor<2x4xf32>
-  %v, %i = stablehlo.custom_call @TopK(%x) {called_computations = [@greater]} : (tensor<2x4xf32>) -> (tensor<2x3xf32>, tensor<2x3xi32>)
+  %v, %i = stablehlo.custom_call @TopK(%x) {called_computations = [@greater]} : (tensor<2x4xf32>) -> (tensor<2x3xf32>,
+      tensor<2x3xi32>)
   %b = stablehlo.bitcast_convert %v : (tensor<2x3xf32>) -> tensor<2x3xui32>
-  check.expect_eq_const %b, dense<[[0x7FC00000, 0x40E00000, 0x3F800000], [0x40400000, 0x00000000, 0x80000000]]> : tensor<2x3xui32>
+  check.expect_eq_const %b, dense<[[0x7FC00000, 0x40E00000, 0x3F800000], [0x40400000, 0x00000000, 0x80000000]]> :
+      tensor<2x3xui32>
   check.expect_eq_const %i, dense<[[1, 3, 0], [2, 1, 0]]> : tensor<2x3xi32>
   %w, %j = stablehlo.custom_call @TopK(%x) : (tensor<2x4xf32>) -> (tensor<2x1xf32>, tensor<2x1xi32>)
   check.expect_eq_const %j, dense<[[1], [2]]> : tensor<2x1xi32>
@@ -180,7 +202,8 @@ func.func @total_order_of_small_payloads() {
 // mhlo.topk with largest = false: the least first by total order, the lower index first among equals.
 func.func @least_k() {
   %x = stablehlo.constant dense<[[3.0, -1.0, 2.0, -1.0], [0.0, -0.0, 0xFF800000, 0x7FC00000]]> : tensor<2x4xf32>
-  %v, %i = stablehlo.custom_call @mhlo.topk(%x) {mhlo.attributes = {k = 3 : i64, largest = false}, mhlo.version = 1 : i64}
+  %v, %i = stablehlo.custom_call @mhlo.topk(%x) {mhlo.attributes = {k = 3 : i64, largest = false}, mhlo.version = 1 :
+      i64}
     : (tensor<2x4xf32>) -> (tensor<2x3xf32>, tensor<2x3xi32>)
   check.expect_eq_const %v, dense<[[-1.0, -1.0, 2.0], [0xFF800000, -0.0, 0.0]]> : tensor<2x3xf32>
   check.expect_eq_const %i, dense<[[1, 3, 2], [2, 1, 0]]> : tensor<2x3xi32>
@@ -201,10 +224,12 @@ func.func private @less(%a: tensor<i32>, %b: tensor<i32>, %i: tensor<i32>, %j: t
 }
 func.func @first_k_by_another_order() {
   %x = stablehlo.constant dense<[31, 58, 7, 28, 90]> : tensor<5xi32>
-  %v, %i = stablehlo.custom_call @TopK(%x) {called_computations = [@by_remainder]} : (tensor<5xi32>) -> (tensor<3xi32>, tensor<3xi32>)
+  %v, %i = stablehlo.custom_call @TopK(%x) {called_computations = [@by_remainder]} : (tensor<5xi32>) -> (tensor<3xi32>,
+      tensor<3xi32>)
   check.expect_eq_const %v, dense<[58, 28, 7]> : tensor<3xi32>
   check.expect_eq_const %i, dense<[1, 3, 2]> : tensor<3xi32>
-  %w, %j = stablehlo.custom_call @TopK(%x) {called_computations = [@less]} : (tensor<5xi32>) -> (tensor<2xi32>, tensor<2xi32>)
+  %w, %j = stablehlo.custom_call @TopK(%x) {called_computations = [@less]} : (tensor<5xi32>) -> (tensor<2xi32>,
+      tensor<2xi32>)
   check.expect_eq_const %w, dense<[7, 28]> : tensor<2xi32>
   check.expect_eq_const %j, dense<[2, 3]> : tensor<2xi32>
   func.return
@@ -220,22 +245,26 @@ func.func @remainder_of_long_quotients() {
   func.return
 }
 
-// dot_general and convolution reduce from constant(0): a sum of products that are -0 is +0, with groups and complex numbers too.
+// dot_general and convolution reduce from constant(0): a sum of products that are -0 is +0, with groups and complex
+// numbers too.
 func.func @sums_start_from_positive_zero() {
   %x0 = stablehlo.constant dense<0.0> : tensor<2x6xf32>
   %y0 = stablehlo.constant dense<-1.0> : tensor<3x2xf32>
   %w0 = stablehlo.constant dense<0.0> : tensor<3x2xf32>
   %x, %y, %w = stablehlo.optimization_barrier %x0, %y0, %w0 : tensor<2x6xf32>, tensor<3x2xf32>, tensor<3x2xf32>
   %h = stablehlo.slice %x [0:2, 0:3] : (tensor<2x6xf32>) -> tensor<2x3xf32>
-  %d = stablehlo.dot_general %h, %y, contracting_dims = [1] x [0] : (tensor<2x3xf32>, tensor<3x2xf32>) -> tensor<2x2xf32>
+  %d = stablehlo.dot_general %h, %y, contracting_dims = [1] x [0] : (tensor<2x3xf32>, tensor<3x2xf32>) ->
+      tensor<2x2xf32>
   %db = stablehlo.bitcast_convert %d : (tensor<2x2xf32>) -> tensor<2x2xi32>
   check.expect_eq_const %db, dense<0> : tensor<2x2xi32>
   %f = stablehlo.convolution(%x, %y) dim_numbers = [b, f]x[i, o]->[b, f], window = {}
-      {feature_group_count = 2 : i64, batch_group_count = 1 : i64} : (tensor<2x6xf32>, tensor<3x2xf32>) -> tensor<2x2xf32>
+      {feature_group_count = 2 : i64, batch_group_count = 1 : i64} : (tensor<2x6xf32>, tensor<3x2xf32>) ->
+          tensor<2x2xf32>
   %fb = stablehlo.bitcast_convert %f : (tensor<2x2xf32>) -> tensor<2x2xi32>
   check.expect_eq_const %fb, dense<0> : tensor<2x2xi32>
   %g = stablehlo.convolution(%h, %y) dim_numbers = [b, f]x[i, o]->[b, f], window = {}
-      {feature_group_count = 1 : i64, batch_group_count = 2 : i64} : (tensor<2x3xf32>, tensor<3x2xf32>) -> tensor<1x2xf32>
+      {feature_group_count = 1 : i64, batch_group_count = 2 : i64} : (tensor<2x3xf32>, tensor<3x2xf32>) ->
+          tensor<1x2xf32>
   %gb = stablehlo.bitcast_convert %g : (tensor<1x2xf32>) -> tensor<1x2xi32>
   check.expect_eq_const %gb, dense<0> : tensor<1x2xi32>
   // (0 + 0i) (-1 + 0i) = -0 + 0i
@@ -247,7 +276,8 @@ func.func @sums_start_from_positive_zero() {
   %c = stablehlo.convolution(%cx, %cy) dim_numbers = [b, f]x[i, o]->[b, f], window = {}
       {feature_group_count = 2 : i64, batch_group_count = 1 : i64}
       : (tensor<2x6xcomplex<f32>>, tensor<3x2xcomplex<f32>>) -> tensor<2x2xcomplex<f32>>
-  %s = stablehlo.concatenate %e, %c, dim = 0 : (tensor<2x2xcomplex<f32>>, tensor<2x2xcomplex<f32>>) -> tensor<4x2xcomplex<f32>>
+  %s = stablehlo.concatenate %e, %c, dim = 0 : (tensor<2x2xcomplex<f32>>, tensor<2x2xcomplex<f32>>) ->
+      tensor<4x2xcomplex<f32>>
   %re = stablehlo.real %s : (tensor<4x2xcomplex<f32>>) -> tensor<4x2xf32>
   %cb = stablehlo.bitcast_convert %re : (tensor<4x2xf32>) -> tensor<4x2xi32>
   check.expect_eq_const %cb, dense<0> : tensor<4x2xi32>
@@ -270,5 +300,44 @@ func.func @zeros_in_divisions() {
   check.expect_eq_const %rn, dense<[false, false, true, false, false]> : tensor<5xi1>
   check.expect_eq_const %qz, dense<[0x7F800000, 0xFF800000, 0.0, 0x7F800000, 0xFF800000]> : tensor<5xf32>
   check.expect_eq_const %rb, dense<[0, 0x80000000, 0, 0, 0x80000000]> : tensor<5xui32>
+  func.return
+}
+
+// Integers are rounded once to bf16, which f32 on the way would not do. Expected values: ties, and their neighbours,
+// rounded in exact
+// integers.
+func.func @integers_to_bf16() {
+  %0 = stablehlo.constant dense<[376, -889, -36991, 16285697, 23265280, -23265281, 23265279, 65404929, -1396703232,
+      -1396703233, 1396703231, -3816816639, 4848615424, 74356621313, -210990268416, 210990268417, 210990268415,
+      510027366401, 33191507263488, -670702092943360, -1614083069575168, 1614083069575169, 1614083069575167,
+      3615194232127489, -127508164449927167, -4188347653454561279, 7728176960567771136, 7728176960567771137,
+      7728176960567771135, -9223372036854775808, 9223372036854775807]> : tensor<31xi64>
+  %c0 = stablehlo.convert %0 : (tensor<31xi64>) -> tensor<31xbf16>
+  %u0 = stablehlo.bitcast_convert %c0 : (tensor<31xbf16>) -> tensor<31xui16>
+  check.expect_eq_const %u0, dense<[0x43BC, 0xC45E, 0xC710, 0x4B79, 0x4BB2, 0xCBB2, 0x4BB1, 0x4C7A, 0xCEA6, 0xCEA7,
+      0x4EA6, 0xCF63, 0x4F90, 0x518B, 0xD244, 0x5245, 0x5244, 0x52EE, 0x55F2, 0xD818, 0xD8B8, 0x58B8, 0x58B7, 0x594E,
+      0xDBE2, 0xDE68, 0x5ED6, 0x5ED7, 0x5ED6, 0xDF00, 0x5F00]> : tensor<31xui16>
+  %1 = stablehlo.constant dense<[338, 845, 39551, 11960319, 25755648, 25755649, 25755647, 52559872, 1212153856,
+      1212153857, 1212153855, 4219469823, 8438939648, 116232552448, 250718715904, 250718715905, 250718715903,
+      357556027392, 27968827031553, 1031341906853888, 1227054976598016, 1227054976598017, 1227054976598015,
+      2454109953196033, 119626865102028799, 3593872502641655807, 6791428238074707968, 6791428238074707969,
+      6791428238074707967, 9907919180215091201, 18446744073709551615]> : tensor<31xui64>
+  %c1 = stablehlo.convert %1 : (tensor<31xui64>) -> tensor<31xbf16>
+  %u1 = stablehlo.bitcast_convert %c1 : (tensor<31xbf16>) -> tensor<31xui16>
+  check.expect_eq_const %u1, dense<[0x43A9, 0x4453, 0x471A, 0x4B36, 0x4BC4, 0x4BC5, 0x4BC4, 0x4C48, 0x4E90, 0x4E91,
+      0x4E90, 0x4F7B, 0x4FFC, 0x51D8, 0x526A, 0x526A, 0x5269, 0x52A6, 0x55CC, 0x586A, 0x588C, 0x588C, 0x588B, 0x590C,
+      0x5BD4, 0x5E47, 0x5EBC, 0x5EBD, 0x5EBC, 0x5F0A, 0x5F80]> : tensor<31xui16>
+  %2 = stablehlo.constant dense<[-259, 546, -51839, -9076737, 21430272, -21430273, -21430271, 59375615, 1296039936,
+      1296039937, 1296039935, -2147483648, 2147483647]> : tensor<13xi32>
+  %c2 = stablehlo.convert %2 : (tensor<13xi32>) -> tensor<13xbf16>
+  %u2 = stablehlo.bitcast_convert %c2 : (tensor<13xbf16>) -> tensor<13xui16>
+  check.expect_eq_const %u2, dense<[0xC382, 0x4408, 0xC74A, 0xCB0B, 0x4BA4, 0xCBA4, 0xCBA3, 0x4C62, 0x4E9A, 0x4E9B,
+      0x4E9A, 0xCF00, 0x4F00]> : tensor<13xui16>
+  %3 = stablehlo.constant dense<[476, 755, 61313, 13467647, 28114944, 28114945, 28114943, 34209793, 1749024768,
+      1749024769, 1749024767, 2239758337, 4294967295]> : tensor<13xui32>
+  %c3 = stablehlo.convert %3 : (tensor<13xui32>) -> tensor<13xbf16>
+  %u3 = stablehlo.bitcast_convert %c3 : (tensor<13xbf16>) -> tensor<13xui16>
+  check.expect_eq_const %u3, dense<[0x43EE, 0x443D, 0x4770, 0x4B4D, 0x4BD6, 0x4BD7, 0x4BD6, 0x4C03, 0x4ED0, 0x4ED1,
+      0x4ED0, 0x4F06, 0x4F80]> : tensor<13xui16>
   func.return
 }
