@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attributes of the dialects stablehlo and chlo in the canonical form that mlir.h states: enumerations, and structs
-// whose fields stand in one table. Both spellings are read: #stablehlo.dot<...> and #stablehlo<dot<...>>. Attributes
+// whose fields stand in one table. Both spellings are read: #stablehlo.dot<...> and #stablehlo<dot<...>>. VHLO's become
+// StableHLO's. Attributes
 // of any other dialect, and unknown ones of these, are kept as text.
 //
 // Every field that is not optional has an entry, in the table's order, with an empty list or zero where the text
@@ -58,6 +59,7 @@ static const struct_schema STRUCTS[] = {
     {"axis_ref", {{"name", F_STRING, false}, {"sub_axis_info", F_SUB_AXIS, true}}},
     {"mesh_axis", {{"name", F_STRING, false}, INT("size")}},
     {"mesh", {{"axes", F_MESH_AXES, false}, {"device_ids", F_ATTR, true}}},
+    {"sub_axis_info", {INT("pre_size"), INT("size")}},
     {"replica_group_mesh_axes", {{"mesh", F_ATTR, false}, {"axes", F_ATTR, false}}},
 };
 #undef INTS
@@ -93,19 +95,21 @@ static int find_enum(strv mnemonic) {
   return -1;
 }
 
-static bool has_keyword(const char *list, strv word) {
-  for (const char *s = list; *s;) {
+// Its number in the list, or -1.
+static int find_keyword(const char *list, strv word) {
+  int number = 0;
+  for (const char *s = list; *s; number++) {
     size_t n = strcspn(s, " ");
-    if (n == word.len && memcmp(s, word.data, n) == 0) return true;
+    if (n == word.len && memcmp(s, word.data, n) == 0) return number;
     s += n;
     if (*s) s++;
   }
-  return false;
+  return -1;
 }
 
 static const mlir_attr *parse_enum_keyword(text_parser *p, strv dialect, int index) {
   strv word = text_token(p);
-  if (p->tok.kind != TOK_ID || !has_keyword(ENUMS[index].keywords, word)) {
+  if (p->tok.kind != TOK_ID || find_keyword(ENUMS[index].keywords, word) < 0) {
     char what[200];
     strv list = strv_take(strv_from_cstr(ENUMS[index].keywords), 180);
     memcpy(what, "one of ", 7);
@@ -188,10 +192,13 @@ static const mlir_attr *parse_field(text_parser *p, strv dialect, field_kind kin
     case F_ATTR:
       return text_parse_attr(p);
     case F_STRING:
+      if (p->tok.kind == TOK_HASH) return text_parse_attr(p);
       return text_parse_string(p, &string) ? text_string_attr(p, string) : NULL;
     case F_SUB_AXIS:
+      if (p->tok.kind == TOK_HASH) return text_parse_attr(p);
       return parse_sub_axis(p, dialect);
     case F_MESH_AXES:
+      if (p->tok.kind == TOK_HASH) return text_parse_attr(p);
       return parse_mesh_axes(p, dialect);
   }
   return NULL;
@@ -230,6 +237,17 @@ static const mlir_attr *build_struct(text_parser *p, strv dialect, const struct_
   return a;
 }
 
+// VHLO spells some of them operandIndex, not operand_index.
+static bool is_field(strv name, const char *field) {
+  size_t i = 0;
+  for (; *field; field++, i++) {
+    char c = *field;
+    if (c == '_' && i < name.len && name.data[i] >= 'A' && name.data[i] <= 'Z') c = (char)(*++field - 'a' + 'A');
+    if (i >= name.len || name.data[i] != c) return false;
+  }
+  return i == name.len;
+}
+
 // name = value, ... up to the closing '>'.
 static const mlir_attr *parse_fields(text_parser *p, strv dialect, const struct_schema *schema) {
   const mlir_attr *values[9] = {0};
@@ -238,7 +256,7 @@ static const mlir_attr *parse_fields(text_parser *p, strv dialect, const struct_
     const char *at = p->tok.start;
     strv name = text_token(p);
     int i = 0;
-    while (i < 9 && schema->fields[i].name && !strv_eq_cstr(name, schema->fields[i].name)) i++;
+    while (i < 9 && schema->fields[i].name && !is_field(name, schema->fields[i].name)) i++;
     if (p->tok.kind != TOK_ID || i == 9 || !schema->fields[i].name)
       return text_error(p, at, "'" STRV_FMT "' is not a field of #" STRV_FMT ".%s", STRV_ARG(strv_take(name, 40)),
                         STRV_ARG(dialect), schema->mnemonic),
@@ -248,6 +266,11 @@ static const mlir_attr *parse_fields(text_parser *p, strv dialect, const struct_
     if (!text_expect(p, TOK_EQUAL, "'='")) return NULL;
     values[i] = parse_field(p, dialect, schema->fields[i].kind);
     if (!values[i]) return NULL;
+    if (strcmp(schema->fields[i].name, "mesh") == 0 && values[i]->kind == MLIR_ATTR_STRING) {  // VHLO's symbol
+      mlir_attr *symbol = text_new_attr(p, MLIR_ATTR_SYMBOL);
+      symbol->string = values[i]->string;
+      values[i] = symbol;
+    }
     if (!text_accept(p, TOK_COMMA)) break;
   }
   if (!text_expect(p, TOK_GREATER, "',' or '>'")) return NULL;
@@ -276,6 +299,10 @@ static const mlir_attr *parse_struct_body(text_parser *p, strv dialect, const st
   if (is_bounds && !text_at_keyword(p, "bounds")) return parse_bounds(p, dialect, schema);
   if (strcmp(schema->mnemonic, "conv") == 0 && !text_accept_keyword(p, "raw")) {
     const mlir_attr *a = text_parse_conv_dims(p);
+    return a && text_expect(p, TOK_GREATER, "'>'") ? a : NULL;
+  }
+  if (strcmp(schema->mnemonic, "sub_axis_info") == 0 && p->tok.kind == TOK_LPAREN) {
+    const mlir_attr *a = parse_sub_axis(p, dialect);
     return a && text_expect(p, TOK_GREATER, "'>'") ? a : NULL;
   }
   return parse_fields(p, dialect, schema);
@@ -379,9 +406,16 @@ static strv peek_mnemonic(const text_parser *p) {
 
 const mlir_attr *text_parse_dialect_attr(text_parser *p) {
   strv name = text_token_name(p), dialect = {0}, mnemonic = {0};
-  bool has_dot = strv_split(name, '.', &dialect, &mnemonic);
-  if (!strv_eq_cstr(dialect, "stablehlo") && !strv_eq_cstr(dialect, "chlo")) return parse_opaque(p);
+  bool has_dot = strv_split(name, '.', &dialect, &mnemonic), is_vhlo = strv_eq_cstr(dialect, "vhlo");
+  const mlir_attr *plain;
+  if (!is_vhlo && !strv_eq_cstr(dialect, "stablehlo") && !strv_eq_cstr(dialect, "chlo")) return parse_opaque(p);
+  if (is_vhlo && has_dot && text_parse_vhlo_attr(p, mnemonic, &plain)) return plain;
   if (!has_dot) mnemonic = peek_mnemonic(p);
+  if (is_vhlo) {
+    dialect = STRV("stablehlo");
+    mnemonic = text_vhlo_unversioned(mnemonic);
+    if (strv_eq_cstr(mnemonic, "api_version")) mnemonic = STRV("custom_call_api_version");
+  }
   const struct_schema *schema = find_struct(mnemonic);
   int index = find_enum(mnemonic);
   if (!schema && index < 0) return parse_opaque(p);
@@ -397,6 +431,8 @@ const mlir_attr *text_parse_dialect_attr(text_parser *p) {
     bool angle = text_accept(p, TOK_LESS);
     a = parse_enum_keyword(p, dialect, index);
     if (a && angle && !text_expect(p, TOK_GREATER, "'>'")) return NULL;
+    if (a && is_vhlo && strv_eq_cstr(mnemonic, "custom_call_api_version"))  // a number in StableHLO
+      a = text_int_attr(p, text_integer_type(p, 32, MLIR_SIGNLESS), find_keyword(ENUMS[index].keywords, a->string));
   }
   if (a && !has_dot && !text_expect(p, TOK_GREATER, "'>' at the end of the attribute")) return NULL;
   return a;

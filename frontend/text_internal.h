@@ -180,6 +180,12 @@ const mlir_type *text_integer_type(text_parser *p, int width, mlir_signedness si
 const mlir_type *text_float_type(text_parser *p, const char *name);
 const mlir_type *text_tensor_type(text_parser *p, const mlir_type *element, const int64_t *dims, int rank);
 bool text_at_type(const text_parser *p);  // the token can begin a type
+const mlir_type *text_leaf_type(text_parser *p, strv name);  // i8, f32, index, ...; NULL, not reported: there is none
+// Behind the type's name, at '<'. shaped: vectors and buffers; tuple: also futures.
+const mlir_type *text_parse_tensor_body(text_parser *p);
+const mlir_type *text_parse_shaped_body(text_parser *p, mlir_type_kind kind);
+const mlir_type *text_parse_tuple_body(text_parser *p, mlir_type_kind kind);
+const mlir_type *text_parse_complex_body(text_parser *p);
 
 // --- attributes (text_attrs.c) -------------------------------------------------------------------
 const mlir_attr *text_parse_attr(text_parser *p);
@@ -216,6 +222,13 @@ const mlir_attr *text_parse_struct(text_parser *p, strv dialect, const char *mne
 const mlir_attr *text_parse_conv_dims(text_parser *p);  // [b, 0, f]x[0, i, o]->[b, 0, f]
 const mlir_attr *text_dot_dims(text_parser *p, const mlir_attr *lhs_batch, const mlir_attr *rhs_batch,
                                const mlir_attr *lhs_contract, const mlir_attr *rhs_contract);
+
+// --- VHLO (text_vhlo.c) --------------------------------------------------------------------------
+strv text_vhlo_unversioned(strv name);                 // "tensor" of "tensor_v1"
+const mlir_type *text_parse_vhlo_type(text_parser *p);  // at !vhlo.name
+// At #vhlo.mnemonic. false: it is none of those that stand for a builtin attribute. *out NULL: it had an error.
+bool text_parse_vhlo_attr(text_parser *p, strv mnemonic, const mlir_attr **out);
+bool text_upgrade_vhlo(text_parser *p, op_state *s);  // a vhlo operation becomes the one it stands for
 
 // --- locations (text_locs.c) ---------------------------------------------------------------------
 // At `loc`: loc(...). An alias that is not defined yet is filled in through *slot at the end of the file.

@@ -210,7 +210,8 @@ bool text_resolve_operands(text_parser *p, op_state *s) {
 }
 
 static bool is_isolated(strv name) {
-  return strv_eq_cstr(name, "func.func") || strv_eq_cstr(name, "builtin.module");
+  return strv_eq_cstr(name, "func.func") || strv_eq_cstr(name, "builtin.module") ||
+         strv_eq_cstr(name, "vhlo.func_v1");
 }
 
 // "name"(operands) <{properties}> ({regions}) {attributes} : (types) -> types
@@ -364,6 +365,7 @@ static bool statement_inner(text_parser *p, mlir_block *block, result_names *nam
   s.at = at;
   s.loc = text_token_loc(p);
   if (!parse_op_body(p, &s)) return false;
+  if (strv_starts_with(s.name, STRV("vhlo.")) && !text_upgrade_vhlo(p, &s)) return false;
   mlir_op *op = build_op(p, &s);
   if (!op) return false;
   if (text_at_keyword(p, "loc") && !text_parse_loc(p, &op->loc)) return false;

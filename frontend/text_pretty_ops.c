@@ -109,6 +109,24 @@ static bool parse_func(text_parser *p, op_state *s) {
   return true;
 }
 
+// @main(%arg0: type) -> (types) {...} {attributes}; the arguments' attributes are among these.
+static bool parse_vhlo_func(text_parser *p, op_state *s) {
+  if (p->tok.kind != TOK_AT) return text_expected(p, "a function name, as @main");
+  text_add_attr(p, &s->attrs, "sym_name", text_string_attr(p, text_token_name(p)));
+  text_advance(p);
+  signature sig = {0};
+  if (!parse_signature(p, &sig)) return false;
+  const mlir_type *type = text_make_function(p, &sig.inputs, &sig.results);
+  text_add_attr(p, &s->attrs, "function_type", text_type_attr(p, type));
+  mlir_region region = {0};
+  if (sig.args.len > 0 && !sig.has_names)
+    return text_error(p, p->tok.start, "a function with a body needs names for its arguments");
+  if (!text_parse_region(p, sig.args.data, sig.args.len, true, &region)) return false;
+  if (!region.first->first) region.first = NULL;  // a declaration
+  vec_push(p->scratch, &s->regions, region);
+  return text_parse_optional_attr_dict(p, &s->attrs);
+}
+
 static bool parse_module(text_parser *p, op_state *s) {
   if (p->tok.kind == TOK_AT) {
     text_add_attr(p, &s->attrs, "sym_name", text_string_attr(p, text_token_name(p)));
@@ -326,6 +344,7 @@ text_op_parser text_find_custom(strv name) {
       {"stablehlo.reduce", parse_reduce},
       {"stablehlo.while", parse_while},
       {"func.func", parse_func},
+      {"vhlo.func_v1", parse_vhlo_func},
       {"builtin.module", parse_module},
       {"stablehlo.optimization_barrier", parse_barrier},
       {"chlo.scan", parse_scan},

@@ -83,7 +83,7 @@ static bool parse_dims(text_parser *p, dim_list *dims) {
 
 // --- builtin types -------------------------------------------------------------------------------
 
-static const mlir_type *parse_tensor(text_parser *p) {
+const mlir_type *text_parse_tensor_body(text_parser *p) {
   mlir_type t = {.kind = MLIR_TYPE_TENSOR};
   if (!text_expect(p, TOK_LESS, "'<' after 'tensor'")) return NULL;
   dim_list dims = {0};
@@ -106,7 +106,7 @@ static const mlir_type *parse_tensor(text_parser *p) {
   return mlir_type_unique(p->types, &t);
 }
 
-static const mlir_type *parse_vector_or_memref(text_parser *p, mlir_type_kind kind) {
+const mlir_type *text_parse_shaped_body(text_parser *p, mlir_type_kind kind) {
   mlir_type t = {.kind = kind};
   if (!text_expect(p, TOK_LESS, "'<'")) return NULL;
   dim_list dims = {0};
@@ -120,7 +120,7 @@ static const mlir_type *parse_vector_or_memref(text_parser *p, mlir_type_kind ki
   return mlir_type_unique(p->types, &t);
 }
 
-static const mlir_type *parse_tuple(text_parser *p, mlir_type_kind kind) {
+const mlir_type *text_parse_tuple_body(text_parser *p, mlir_type_kind kind) {
   type_list types = {0};
   if (!text_expect(p, TOK_LESS, "'<'")) return NULL;
   if (p->tok.kind != TOK_GREATER && !text_parse_type_list(p, &types)) return NULL;
@@ -129,7 +129,7 @@ static const mlir_type *parse_tuple(text_parser *p, mlir_type_kind kind) {
   return mlir_type_unique(p->types, &t);
 }
 
-static const mlir_type *parse_complex(text_parser *p) {
+const mlir_type *text_parse_complex_body(text_parser *p) {
   mlir_type t = {.kind = MLIR_TYPE_COMPLEX};
   if (!text_expect(p, TOK_LESS, "'<' after 'complex'")) return NULL;
   const char *at = p->tok.start;
@@ -161,8 +161,7 @@ static const mlir_type *integer_from_token(text_parser *p, strv t) {
   return text_integer_type(p, (int)width, sign);
 }
 
-static const mlir_type *parse_builtin(text_parser *p) {
-  strv t = text_token(p);
+const mlir_type *text_leaf_type(text_parser *p, strv t) {
   const mlir_type *type = integer_from_token(p, t);
   for (size_t i = 0; !type && i < sizeof FLOAT_NAMES / sizeof *FLOAT_NAMES; i++)
     if (strv_eq_cstr(t, FLOAT_NAMES[i])) type = text_float_type(p, FLOAT_NAMES[i]);
@@ -170,15 +169,20 @@ static const mlir_type *parse_builtin(text_parser *p) {
     mlir_type proto = {.kind = *t.data == 'i' ? MLIR_TYPE_INDEX : MLIR_TYPE_NONE};
     type = mlir_type_unique(p->types, &proto);
   }
+  return type;
+}
+
+static const mlir_type *parse_builtin(text_parser *p) {
+  const mlir_type *type = text_leaf_type(p, text_token(p));
   if (type) {
     text_advance(p);
     return type;
   }
-  if (text_accept_keyword(p, "tensor")) return parse_tensor(p);
-  if (text_accept_keyword(p, "complex")) return parse_complex(p);
-  if (text_accept_keyword(p, "tuple")) return parse_tuple(p, MLIR_TYPE_TUPLE);
-  if (text_accept_keyword(p, "vector")) return parse_vector_or_memref(p, MLIR_TYPE_VECTOR);
-  if (text_accept_keyword(p, "memref")) return parse_vector_or_memref(p, MLIR_TYPE_MEMREF);
+  if (text_accept_keyword(p, "tensor")) return text_parse_tensor_body(p);
+  if (text_accept_keyword(p, "complex")) return text_parse_complex_body(p);
+  if (text_accept_keyword(p, "tuple")) return text_parse_tuple_body(p, MLIR_TYPE_TUPLE);
+  if (text_accept_keyword(p, "vector")) return text_parse_shaped_body(p, MLIR_TYPE_VECTOR);
+  if (text_accept_keyword(p, "memref")) return text_parse_shaped_body(p, MLIR_TYPE_MEMREF);
   text_expected(p, "a type");
   return NULL;
 }
@@ -310,12 +314,13 @@ static const mlir_type *parse_dialect_type(text_parser *p) {
   if (strv_eq_cstr(name, "stablehlo.future")) {
     text_advance(p);
     const char *at = p->tok.start;
-    const mlir_type *future = parse_tuple(p, MLIR_TYPE_FUTURE);
+    const mlir_type *future = text_parse_tuple_body(p, MLIR_TYPE_FUTURE);
     for (int i = 0; future && i < future->n_types; i++)
       if (future->types[i]->kind != MLIR_TYPE_TENSOR)
         return text_error(p, at, "expected tensors of known rank in a future"), NULL;
     return future;
   }
+  if (strv_starts_with(name, STRV("vhlo."))) return text_parse_vhlo_type(p);
   if (strv_starts_with(name, STRV("stablehlo.")) || strv_starts_with(name, STRV("chlo.")))
     return text_expected(p, "'!stablehlo.token' or '!stablehlo.future', StableHLO's own types"), NULL;
   if (strv_eq_cstr(name, "quant.uniform")) {

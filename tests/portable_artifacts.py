@@ -7,7 +7,7 @@
 DIR (default $LEMNOS_STABLEHLO) is a checkout of openxla/stablehlo; without one, or without jaxlib, the script says so and exits with
 77. Every function of its test texts is serialized by jaxlib for each of VERSIONS and the current one, as far as the version has
 words for it. The artifact, read by ours, must equal the text that jaxlib prints after reading it, and at the current
-version also the text that went in (tests/frontend/twins.c). Every StableHLO operation of hlo/ops.def must have come by,
+version also the text that went in, and VHLO's own text (tests/frontend/twins.c). Every StableHLO operation of hlo/ops.def must have come by,
 but for those in ABSENT."""
 import argparse
 import collections
@@ -73,7 +73,11 @@ class Maker:
         from jaxlib.mlir.dialects import stablehlo
         self.ir, self.stablehlo, self.folder = ir, stablehlo, folder
         self.current = stablehlo.get_current_version()
+        from jaxlib.mlir.passmanager import PassManager
+        stablehlo.register_stablehlo_passes()
         self.context = make_ir_context()
+        with self.context:
+            self.to_vhlo = PassManager.parse("builtin.module(stablehlo-legalize-to-vhlo)")
         self.pairs, self.seen, self.counts = [], set(), collections.Counter()
 
     def save(self, suffix, data):
@@ -103,8 +107,23 @@ class Maker:
             artifact = self.save("mlir.bc", data)
             self.pairs.append((f"{name} {version}", self.save("mlir", said.encode()), artifact))
             if version == self.current:
+                for form, vhlo in self.as_vhlo(given):
+                    self.pairs.append((f"{name} as {form} VHLO", self.save("mlir", vhlo.encode()), artifact))
                 self.seen |= set(re.findall(r'"(stablehlo\.\w+)"', said)) | set(re.findall(r'"(func\.call)"', said))
                 self.pairs.append((f"{name} as given", self.save("mlir", given.encode()), artifact))
+
+
+    def as_vhlo(self, text):
+        """VHLO's text, in generic and custom form."""
+        try:
+            with quiet(), self.context:
+                module = self.ir.Module.parse(text)
+                self.to_vhlo.run(module.operation)
+        except Exception:
+            self.counts["not expressible as VHLO text"] += 1
+            return
+        yield "generic", module.operation.get_asm(print_generic_op_form=True)
+        yield "custom", module.operation.get_asm()
 
 
 def compare(tool, pairs):
