@@ -13,7 +13,7 @@ within tolerance.def; graphs (reference_graphs.py) also in the interpreter, as t
 
 Where results differ the specification decides. DEVIATIONS lists what is known of the oracles, each with its reason and
 excused for the named oracle, operations, and elements only. reference_coverage.py checks that every operation and element
-type has been compared.
+type has been compared, reference_attributes.py that every attribute has been varied.
 
 Needs jax, jaxlib, numpy and ml_dtypes; exits with 77 without them. Closes with `N passed, N failed, N skipped`.
 """
@@ -41,6 +41,7 @@ except ImportError as missing:
     print("reference.py: skipped: %s (./dev test installs jax into .venv)" % missing)
     sys.exit(77)
 
+import reference_attributes
 import reference_cases
 import reference_coverage
 from reference_deviations import DEVIATIONS
@@ -225,7 +226,7 @@ class Tally:
     def __init__(self):
         self.families = collections.defaultdict(collections.Counter)
         self.used, self.refused, self.devices = collections.Counter(), collections.Counter(), collections.Counter()
-        self.covered = set()
+        self.covered, self.gaps = set(), set()
 
 
 def judge(case, got, theirs, tally, verbose):
@@ -259,6 +260,7 @@ def run_seed(options, seed, tally):
         for c in reference_cases.generate(seed, options.rounds)
         if options.only in c.name or options.only in c.family or options.only == c.module
     ]
+    tally.gaps |= set(reference_attributes.missing(cases))
     tolerances = device_tolerances()
     with tempfile.TemporaryDirectory() as folder:
         children = {}
@@ -326,7 +328,9 @@ def main():
         print("refused by %s: %d" % (name, number))
     for (device, verdict), number in sorted(tally.devices.items()):
         print("%s: %d %s" % (device, number, verdict))
-    uncovered = 0 if options.only else reference_coverage.report(tally.covered)
+    uncovered = 0 if options.only else reference_coverage.report(tally.covered) + len(tally.gaps)
+    for gap in sorted(tally.gaps) if not options.only else []:
+        print("  NOT VARIED: " + gap)
     totals = sum(tally.families.values(), collections.Counter())
     print("%d passed, %d failed, %d skipped" % (totals["passed"], totals["failed"], totals["skipped"]))
     return 1 if totals["failed"] or uncovered else 0

@@ -6,6 +6,7 @@ import zlib
 import numpy as np
 
 import reference_algebra
+import reference_attributes
 import reference_chlo
 import reference_elementwise
 import reference_graphs
@@ -27,6 +28,7 @@ MODULES = [
     reference_misc,
     reference_processes,
     reference_quantized,
+    reference_attributes,
     reference_graphs,
 ]
 

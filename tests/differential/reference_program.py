@@ -124,6 +124,7 @@ LACKS = {
         "rng_bit_generator",
         "real_dynamic_slice",
         "torch_index_select",
+        "dot",
         "einsum",
         "unary_einsum",
         "cholesky",
