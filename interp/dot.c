@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // dot_general and its relatives: operands are brought to [batch][m][k] and [batch][n][k], converted to the type that
 // products are summed in (f64 for floats, pairs of f64 for complex, 64-bit wrapping integers), packed into panels of
-// MR rows and NR columns, and multiplied tile by tile. Every output element is one sum in ascending order of k, so the
-// result does not depend on tiling or threads. Contracting dimensions run in the order the attribute lists them, the
+// MR rows and NR columns, and multiplied tile by tile (dot_direct.c: products that are not worth it). Every output
+// element is one sum in ascending order of k, so the result does not depend on tiling or threads. Contracting dimensions run in the order the attribute lists them, the
 // first slowest.
-#include "interp/interp_internal.h"
+#include "interp/dot_internal.h"
 
 interp_math interp_math_for(hlo_dtype lhs, hlo_dtype result, int64_t terms) {
   bool few = terms <= INTERP_SHORT && lhs == result;
@@ -106,11 +106,6 @@ void interp_dot_tile(interp_math m, int64_t k, const void *a, const void *b, voi
 // --- canonical operands
 // -------------------------------------------------------------------------------------------------------
 
-typedef struct dims_set {
-  int n;
-  int64_t size[INTERP_MAX_RANK], stride[INTERP_MAX_RANK], total;
-} dims_set;
-
 static dims_set dims_pick(const interp_array *a, const int64_t *dims, int n) {
   dims_set s = {.n = n, .total = 1};
   int64_t strides[INTERP_MAX_RANK];
@@ -131,17 +126,7 @@ static dims_set dims_rest(const interp_array *a, hlo_i64s x, hlo_i64s y) {
   return dims_pick(a, rest, n);
 }
 
-static int64_t dims_offset(const dims_set *s, int64_t index) {
-  int64_t at = 0;
-  for (int k = s->n - 1; k >= 0; k--) {
-    at += index % s->size[k] * s->stride[k];
-    index /= s->size[k];
-  }
-  return at;
-}
-
-// Are the elements of s, in order, evenly spaced?
-static bool dims_even(const dims_set *s, int64_t *stride) {
+bool dims_even(const dims_set *s, int64_t *stride) {
   int64_t want = -1;
   *stride = 1;
   for (int k = s->n - 1; k >= 0; k--) {
@@ -162,119 +147,166 @@ static bool rows_adjacent(const dims_set *s, int64_t first, int64_t count) {
   return d >= 0 && s->stride[d] == 1 && first % s->size[d] + count <= s->size[d];
 }
 
-// One operand seen as rows of k elements; rows packed w at a time as [k][W].
-typedef struct side {
-  const char *data;
-  int bytes;
-  dims_set batch, rows, k;
-  int64_t *k_offsets;  // NULL: even spacing by k_stride
-  int64_t k_stride;
-  interp_cvt cvt;
-} side;
+// --- packing
+// ------------------------------------------------------------------------------------------------------------------
 
+#define PACK_BYTES 4096  // of the operand that are converted at once, on the stack
+
+// Packs rows [first, first + count) of batch b, count <= w, as [k][w], the rest zero.
+static void pack(const dot_side *s, interp_math math, int64_t b, int64_t first, int64_t count, int w, int64_t k,
+                 char *out) {
+  _Alignas(64) char raw[PACK_BYTES], wide[PACK_BYTES];
+  int mb = interp_math_bytes(math);
+  int64_t base = dims_offset(&s->batch, b), row0 = dims_offset(&s->rows, first);
+  if (count > 1 && rows_adjacent(&s->rows, first, count)) {
+    // Rows lie side by side: w elements at a time, which is the packed order already.
+    size_t line = (size_t)count * (size_t)s->bytes, step = (size_t)w * (size_t)s->bytes;
+    int64_t chunk = s->cvt.fn ? PACK_BYTES / (int64_t)step : k;
+    for (int64_t p0 = 0; p0 < k; p0 += chunk) {
+      int64_t n = k - p0 < chunk ? k - p0 : chunk;
+      char *to = s->cvt.fn ? raw : out;
+      if (count < w) memset(to, 0, (size_t)n * step);
+      for (int64_t p = p0; p < p0 + n; p++, to += step)
+        memcpy(to, s->data + (base + row0 + (s->k_even ? p * s->k_stride : s->k_offsets[p])) * s->bytes, line);
+      if (s->cvt.fn) interp_cvt_run(&s->cvt, n * w, raw, out + p0 * w * mb);
+    }
+    return;
+  }
+  if (count < w) memset(out, 0, (size_t)k * (size_t)w * (size_t)mb);
+  int64_t chunk = PACK_BYTES / 16;
+  for (int64_t p0 = 0; p0 < k; p0 += chunk)
+    for (int64_t r = 0; r < count; r++) {
+      int64_t n = k - p0 < chunk ? k - p0 : chunk;
+      const char *row = s->data + (base + dims_offset(&s->rows, first + r)) * s->bytes, *line = raw;
+      if (!s->k_even)
+        for (int64_t p = 0; p < n; p++) memcpy(raw + p * s->bytes, row + s->k_offsets[p0 + p] * s->bytes, (size_t)s->bytes);
+      else if (s->k_stride == 1)
+        line = row + p0 * s->bytes;
+      else
+        interp_copy_line(n, s->bytes, raw, 1, row + p0 * s->k_stride * s->bytes, s->k_stride);
+      if (s->cvt.fn) {
+        interp_cvt_run(&s->cvt, n, line, wide);
+        line = wide;
+      }
+      interp_copy_line(n, mb, out + (p0 * w + r) * mb, w, line, 1);
+    }
+}
+
+// --- products of packed operands
+// ------------------------------------------------------------------------------------------------------------------
+
+#define KEPT_BYTES ((int64_t)32 << 20)  // of the kept operand that are packed at once
+#define GROUP_BYTES (32 << 10)          // of the other one: what stays near the core while a panel goes by
+
+// The operand whose packed form is smaller is packed once and kept, or as much of it as KEPT_BYTES hold; every worker
+// packs the other one group by group: panels of MR rows of the left, of NR columns of the right operand.
 typedef struct dot_job {
-  const interp_insn *in;
-  side lhs, rhs;
+  dot_side lhs, rhs;
   interp_math math;
   interp_cvt out_cvt;
   char *out;
   int out_bytes;
-  int64_t b, m, n, k, m_begin, m_end;
-  char *a_panels;
-  char **thread_b;    // per thread: panel of b
-  char **thread_tmp;  // per thread: a row before and after conversion
+  int64_t b, m, n, k;
+  bool keeps_lhs;
+  int64_t begin, end;  // rows or columns that are kept
+  int64_t group;       // columns or rows of a group
+  char *kept;
+  char **groups;  // per worker
 } dot_job;
 
-// Packs rows [first, first + count) of batch b, count <= w, as [k][w], the rest zero.
-static void pack(const side *s, interp_math math, int64_t b, int64_t first, int64_t count, int w, int64_t k, char *out,
-                 char *tmp) {
-  int mb = interp_math_bytes(math);
-  char *raw = tmp, *wide = tmp + (size_t)k * 16;
-  int64_t base = dims_offset(&s->batch, b), row0 = dims_offset(&s->rows, first);
-  if (count > 1 && rows_adjacent(&s->rows, first, count)) {
-    // Rows lie side by side: w elements at a time, which is the packed order already.
-    char *to = s->cvt.fn ? tmp : out;
-    size_t line = (size_t)count * (size_t)s->bytes, step = (size_t)w * (size_t)s->bytes;
-    if (count < w) memset(to, 0, (size_t)k * step);
-    for (int64_t p = 0; p < k; p++, to += step)
-      memcpy(to, s->data + (base + row0 + (s->k_offsets ? s->k_offsets[p] : p * s->k_stride)) * s->bytes, line);
-    if (s->cvt.fn) interp_cvt_run(&s->cvt, k * w, tmp, out);
-    return;
-  }
-  if (count < w) memset(out, 0, (size_t)k * (size_t)w * (size_t)mb);
-  for (int64_t r = 0; r < count; r++) {
-    const char *row = s->data + (base + dims_offset(&s->rows, first + r)) * s->bytes;
-    const char *line = row;
-    if (s->k_offsets) {
-      for (int64_t p = 0; p < k; p++) memcpy(raw + p * s->bytes, row + s->k_offsets[p] * s->bytes, (size_t)s->bytes);
-      line = raw;
-    } else if (s->k_stride != 1) {
-      interp_copy_line(k, s->bytes, raw, 1, row, s->k_stride);
-      line = raw;
-    }
-    const char *converted = line;
-    if (s->cvt.fn) {
-      interp_cvt_run(&s->cvt, k, line, wide);
-      converted = wide;
-    }
-    interp_copy_line(k, mb, out + r * mb, w, converted, 1);
-  }
+// Packs rows or columns [begin, end) panel by panel.
+static void pack_panels(const dot_job *j, bool lhs, int64_t begin, int64_t end, char *out) {
+  int w = lhs ? INTERP_MR : INTERP_NR;
+  for (int64_t at = begin; at < end; at += w, out += j->k * w * interp_math_bytes(j->math))
+    pack(lhs ? &j->lhs : &j->rhs, j->math, j->b, at, end - at < w ? end - at : w, w, j->k, out);
 }
 
-static void pack_a(void *ctx, int64_t begin, int64_t end, int thread) {
-  dot_job *j = ctx;
-  int mb = interp_math_bytes(j->math);
-  for (int64_t t = begin; t < end; t++) {
-    int64_t first = j->m_begin + t * INTERP_MR, left = j->m_end - first;
-    pack(&j->lhs, j->math, j->b, first, left < INTERP_MR ? left : INTERP_MR, INTERP_MR, j->k,
-         j->a_panels + t * j->k * INTERP_MR * mb, j->thread_tmp[thread]);
-  }
+static void pack_kept(void *ctx, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const dot_job *j = ctx;
+  int w = j->keeps_lhs ? INTERP_MR : INTERP_NR;
+  int64_t first = j->begin + begin * w, last = j->begin + end * w;
+  pack_panels(j, j->keeps_lhs, first, last < j->end ? last : j->end,
+              j->kept + begin * w * j->k * interp_math_bytes(j->math));
 }
 
-static void multiply(void *ctx, int64_t begin, int64_t end, int thread) {
-  dot_job *j = ctx;
-  int mb = interp_math_bytes(j->math);
+// Rows [m0, m0 + MR) and columns [n0, n0 + NR) of the result, or what there is of them, from their panels.
+static void multiply_tile(const dot_job *j, int64_t m0, const char *a, int64_t n0, const char *b) {
   _Alignas(64) char c[INTERP_MR * INTERP_NR * 16];
+  int mb = interp_math_bytes(j->math);
+  int64_t mm = j->m - m0 < INTERP_MR ? j->m - m0 : INTERP_MR, nn = j->n - n0 < INTERP_NR ? j->n - n0 : INTERP_NR;
+  interp_dot_tile(j->math, j->k, a, b, c);
+  for (int64_t i = 0; i < mm; i++)
+    interp_cvt_run(&j->out_cvt, nn, c + i * INTERP_NR * mb, j->out + ((j->b * j->m + m0 + i) * j->n + n0) * j->out_bytes);
+}
+
+static void multiply(void *ctx, int64_t begin, int64_t end, int worker) {
+  const dot_job *j = ctx;
+  int64_t line = j->k * interp_math_bytes(j->math);  // bytes of a packed row or column
+  char *group = j->groups[worker];
   for (int64_t t = begin; t < end; t++) {
-    int64_t n0 = t * INTERP_NR, nn = j->n - n0 < INTERP_NR ? j->n - n0 : INTERP_NR;
-    char *b = j->thread_b[thread];
-    pack(&j->rhs, j->math, j->b, n0, nn, INTERP_NR, j->k, b, j->thread_tmp[thread]);
-    for (int64_t m0 = j->m_begin; m0 < j->m_end; m0 += INTERP_MR) {
-      interp_dot_tile(j->math, j->k, j->a_panels + (m0 - j->m_begin) * j->k * mb, b, c);
-      int64_t mm = j->m_end - m0 < INTERP_MR ? j->m_end - m0 : INTERP_MR;
-      for (int64_t i = 0; i < mm; i++)
-        interp_cvt_run(&j->out_cvt, nn, c + i * INTERP_NR * mb,
-                       j->out + ((j->b * j->m + m0 + i) * j->n + n0) * j->out_bytes);
-    }
+    int64_t first = t * j->group, all = j->keeps_lhs ? j->n : j->m, last = first + j->group < all ? first + j->group : all;
+    pack_panels(j, !j->keeps_lhs, first, last, group);
+    int64_t m0 = j->keeps_lhs ? j->begin : first, m1 = j->keeps_lhs ? j->end : last;
+    int64_t n0 = j->keeps_lhs ? first : j->begin, n1 = j->keeps_lhs ? last : j->end;
+    const char *a = j->keeps_lhs ? j->kept : group, *b = j->keeps_lhs ? group : j->kept;
+    for (int64_t n = n0; n < n1; n += INTERP_NR)
+      for (int64_t m = m0; m < m1; m += INTERP_MR) multiply_tile(j, m, a + (m - m0) * line, n, b + (n - n0) * line);
   }
 }
 
-static lemnos_status side_init(interp_call *c, side *s, const interp_array *a, interp_math math, hlo_i64s batch,
+static lemnos_status side_init(interp_call *c, dot_side *s, const interp_array *a, interp_math math, hlo_i64s batch,
                                hlo_i64s contracting) {
   s->data = a->data;
   s->bytes = hlo_dtype_bytes(a->dtype);
   s->batch = dims_pick(a, batch.data, batch.n);
   s->k = dims_pick(a, contracting.data, contracting.n);
   s->rows = dims_rest(a, batch, contracting);
-  if (!interp_cvt_init(&s->cvt, a->dtype, interp_math_dtype(math)))
-    return interp_error(c, LEMNOS_UNIMPLEMENTED, "no conversion of this element type");
-  if (!dims_even(&s->k, &s->k_stride)) {
-    size_t bytes = sizeof(int64_t) * (size_t)s->k.total;
-    s->k_offsets = interp_scratch(c->cx, bytes);
-    if (!s->k_offsets) return interp_scratch_failed(c);
-    for (int64_t p = 0; p < s->k.total; p++) s->k_offsets[p] = dims_offset(&s->k, p);
-  }
+  s->k_even = dims_even(&s->k, &s->k_stride);
+  return interp_cvt_init(&s->cvt, a->dtype, interp_math_dtype(math))
+             ? LEMNOS_SUCCESS
+             : interp_error(c, LEMNOS_UNIMPLEMENTED, "no conversion of this element type");
+}
+
+static lemnos_status side_offsets(interp_call *c, dot_side *s) {
+  if (s->k_even) return LEMNOS_SUCCESS;
+  size_t bytes = sizeof(int64_t) * (size_t)s->k.total;
+  s->k_offsets = interp_scratch(c->cx, bytes);
+  if (!s->k_offsets) return interp_scratch_failed(c);
+  for (int64_t p = 0; p < s->k.total; p++) s->k_offsets[p] = dims_offset(&s->k, p);
   return LEMNOS_SUCCESS;
 }
 
-static lemnos_status thread_blocks(interp_call *c, size_t bytes, char ***out) {
-  int n = c->cx->n_threads;
-  *out = interp_scratch(c->cx, sizeof(char *) * (size_t)n);
-  if (!*out) return interp_scratch_failed(c);
-  for (int t = 0; t < n; t++) {
-    (*out)[t] = interp_scratch(c->cx, bytes);
-    if (!(*out)[t]) return interp_scratch_failed(c);
-  }
+static int64_t round_up(int64_t n, int64_t to) {
+  return (n + to - 1) / to * to;
+}
+
+static lemnos_status dot_packed(interp_call *c, dot_job *j) {
+  LEMNOS_TRY(side_offsets(c, &j->lhs));
+  LEMNOS_TRY(side_offsets(c, &j->rhs));
+  int64_t line = (j->k + 1) * interp_math_bytes(j->math), m = round_up(j->m, INTERP_MR), n = round_up(j->n, INTERP_NR);
+  j->keeps_lhs = m <= n;
+  int64_t all = j->keeps_lhs ? m : n, panel = j->keeps_lhs ? INTERP_MR : INTERP_NR;
+  int64_t others = j->keeps_lhs ? n : m, other_panel = j->keeps_lhs ? INTERP_NR : INTERP_MR;
+  int64_t most = KEPT_BYTES / line / panel * panel;
+  if (most < 2 * panel) most = 2 * panel;
+  if (most > all) most = all;
+  j->group = j->keeps_lhs ? INTERP_NR : GROUP_BYTES / line / INTERP_MR * INTERP_MR;
+  if (j->group < other_panel) j->group = other_panel;
+  if (j->group > others) j->group = others;
+  int64_t groups = (others + j->group - 1) / j->group, grain = 2 * INTERP_GRAIN / ((j->k + 1) * most * j->group) + 1;
+  j->kept = interp_scratch(c->cx, (size_t)(most * line));
+  j->groups = interp_worker_blocks(c->cx, interp_workers(c->cx, groups, grain), (size_t)(j->group * line));
+  if (!j->kept || !j->groups) return interp_scratch_failed(c);
+  for (j->b = 0; j->b < j->lhs.batch.total; j->b++)
+    for (j->begin = 0; j->begin < (j->keeps_lhs ? j->m : j->n); j->begin += most) {
+      LEMNOS_TRY(interp_poll(c->cx));
+      j->end = j->keeps_lhs ? j->m : j->n;
+      if (j->begin + most < j->end) j->end = j->begin + most;
+      int64_t panels = (j->end - j->begin + panel - 1) / panel;
+      interp_parallel(c->cx, panels, INTERP_GRAIN / (j->k * panel + 1) + 1, pack_kept, j);
+      interp_parallel(c->cx, groups, grain, multiply, j);
+    }
   return LEMNOS_SUCCESS;
 }
 
@@ -292,7 +324,7 @@ static lemnos_status check_sizes(const interp_call *c, const interp_array *lhs, 
 // out[batch..., lhs rows..., rhs rows...]; a pred result is "any product nonzero".
 static lemnos_status dot(interp_call *c, const interp_array *lhs, const interp_array *rhs, interp_array *out,
                          const hlo_dot_dnums *d) {
-  dot_job j = {.in = c->in, .out = out->data};
+  dot_job j = {.out = out->data};
   LEMNOS_TRY(check_sizes(c, lhs, d->lhs_batch, rhs, d->rhs_batch));
   LEMNOS_TRY(check_sizes(c, lhs, d->lhs_contracting, rhs, d->rhs_contracting));
   dims_set terms = dims_pick(lhs, d->lhs_contracting.data, d->lhs_contracting.n);
@@ -306,27 +338,8 @@ static lemnos_status dot(interp_call *c, const interp_array *lhs, const interp_a
   j.n = j.rhs.rows.total;
   j.k = j.lhs.k.total;
   if (interp_count(out) == 0) return LEMNOS_SUCCESS;
-  int mb = interp_math_bytes(j.math);
-  LEMNOS_TRY(thread_blocks(c, (size_t)(j.k + 1) * INTERP_NR * (size_t)mb, &j.thread_b));
-  size_t element = (size_t)(j.lhs.bytes > j.rhs.bytes ? j.lhs.bytes : j.rhs.bytes) * INTERP_NR;
-  LEMNOS_TRY(thread_blocks(c, (size_t)(j.k + 1) * (element > 32 ? element : 32), &j.thread_tmp));
-  int64_t rows = ((int64_t)32 << 20) / ((j.k + 1) * mb) / INTERP_MR * INTERP_MR;
-  if (rows < 2 * INTERP_MR) rows = 2 * INTERP_MR;
-  if (rows > j.m) rows = (j.m + INTERP_MR - 1) / INTERP_MR * INTERP_MR;
-  size_t bytes = (size_t)(rows * (j.k + 1) * mb);
-  j.a_panels = interp_scratch(c->cx, bytes);
-  if (!j.a_panels) return interp_scratch_failed(c);
-  for (j.b = 0; j.b < j.lhs.batch.total; j.b++)
-    for (j.m_begin = 0; j.m_begin < j.m; j.m_begin += rows) {
-      LEMNOS_TRY(interp_poll(c->cx));
-      j.m_end = j.m_begin + rows < j.m ? j.m_begin + rows : j.m;
-      int64_t panels = (j.m_end - j.m_begin + INTERP_MR - 1) / INTERP_MR;
-      int64_t grain = INTERP_GRAIN / (j.k * INTERP_MR + 1) + 1;
-      interp_parallel(c->cx, panels, grain, pack_a, &j);
-      grain = 2 * INTERP_GRAIN / ((j.k + 1) * (j.m_end - j.m_begin) * INTERP_NR) + 1;
-      interp_parallel(c->cx, (j.n + INTERP_NR - 1) / INTERP_NR, grain, multiply, &j);
-    }
-  return LEMNOS_SUCCESS;
+  if (dot_direct(c->cx, &j.lhs, &j.rhs, j.math, out)) return LEMNOS_SUCCESS;
+  return dot_packed(c, &j);
 }
 
 static lemnos_status run_dot_general(interp_call *c) {

@@ -131,4 +131,56 @@ START_TEST(selection) {
 }
 END_TEST
 
-HARNESS_MAIN("interp_more", batch_norm, quantized_and_unsigned, dynamic_shapes, einsums, one_participant, custom_linear_algebra, selection)
+// Products of all the ways of computing them (few rows, one row, few terms, packed), with operands in any order, against
+// the sum that the header of interp.h promises: f64 in ascending order, or f32 after every step for at most 16 terms.
+static float product_element(const float *a, int64_t ai, int64_t ak, const float *b, int64_t bj, int64_t bk, int k) {
+  float narrow = 0;
+  double wide = 0;
+  for (int p = 0; p < k; p++) {
+    volatile float term = a[ai + p * ak] * b[bj + p * bk];
+    narrow += term;
+    wide += (double)a[ai + p * ak] * (double)b[bj + p * bk];
+  }
+  return k <= 16 ? narrow : (float)wide;
+}
+
+static void check_product(int m, int n, int k, bool lhs_transposed, bool rhs_transposed) {
+  char text[512];
+  snprintf(text, sizeof text,
+           "HloModule m\nENTRY main {\n a = f32[2,%d,%d] parameter(0)\n b = f32[2,%d,%d] parameter(1)\n ROOT r = "
+           "f32[2,%d,%d] dot(a, b), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={%d}, "
+           "rhs_contracting_dims={%d}\n}\n",
+           lhs_transposed ? k : m, lhs_transposed ? m : k, rhs_transposed ? n : k, rhs_transposed ? k : n, m, n,
+           lhs_transposed ? 1 : 2, rhs_transposed ? 2 : 1);
+  float *a = malloc(sizeof *a * (size_t)(2 * m * k)), *b = malloc(sizeof *b * (size_t)(2 * k * n));
+  uint32_t seed = 1;
+  for (int e = 0; e < 2 * m * k; e++) a[e] = (float)(int32_t)(seed = seed * 1664525u + 1013904223u) * 0x1p-31f;
+  for (int e = 0; e < 2 * k * n; e++) b[e] = (float)(int32_t)(seed = seed * 1664525u + 1013904223u) * 0x1p-29f;
+  test_program t = test_compile(text);
+  int64_t ad[3] = {2, lhs_transposed ? k : m, lhs_transposed ? m : k};
+  int64_t bd[3] = {2, rhs_transposed ? n : k, rhs_transposed ? k : n};
+  interp_array args[2] = {test_array(HLO_F32, 3, ad, a), test_array(HLO_F32, 3, bd, b)}, result = {0};
+  ASSERT_OK(interp_run(t.program, NULL, 2, args, 1, &result));
+  for (int e = 0; e < 2 * m * n; e++) {
+    int q = e / (m * n), i = e / n % m, j = e % n;
+    float want = product_element(a + q * m * k, lhs_transposed ? i : (int64_t)i * k, lhs_transposed ? m : 1,
+                                 b + q * k * n, rhs_transposed ? (int64_t)j * k : j, rhs_transposed ? 1 : n, k);
+    ck_assert_msg(((float *)result.data)[e] == want, "%dx%dx%d %d%d [%d,%d,%d]: %a, expected %a", m, n, k,
+                  lhs_transposed, rhs_transposed, q, i, j, (double)((float *)result.data)[e], (double)want);
+  }
+  heap_aligned_free(result.data);
+  test_free(&t);
+  free(a);
+  free(b);
+}
+
+START_TEST(products) {
+  static const int rows[] = {1, 2, 7, 8, 9, 37}, columns[] = {1, 15, 16, 17, 64, 100}, terms[] = {1, 5, 16, 17, 63, 64, 200};
+  for (size_t m = 0; m < sizeof rows / sizeof *rows; m++)
+    for (size_t n = 0; n < sizeof columns / sizeof *columns; n++)
+      for (size_t k = 0; k < sizeof terms / sizeof *terms; k++)
+        for (int order = 0; order < 4; order++) check_product(rows[m], columns[n], terms[k], order & 1, order & 2);
+}
+END_TEST
+
+HARNESS_MAIN("interp_more", products, batch_norm, quantized_and_unsigned, dynamic_shapes, einsums, one_participant, custom_linear_algebra, selection)
