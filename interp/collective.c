@@ -212,11 +212,12 @@ static lemnos_status reduce_all(const gathering *g, int by, int k, void *out) {
   const interp_cvt *widen = &v->widen[k];
   int64_t n = interp_count(interp_arg(&g->seats[0], k));
   int from = hlo_dtype_bytes(interp_arg(&g->seats[0], k)->dtype), to = hlo_dtype_bytes(f->types[0]);
-  size_t bytes = interp_fold_scratch(f, INTERP_LANES) + 2 * 16 * INTERP_LANES;
-  char *acc = interp_scratch(g->cx, bytes), *converted = acc + 16 * INTERP_LANES, *scratch = acc + 32 * INTERP_LANES;
+  int64_t block = n < INTERP_LANES ? n : INTERP_LANES;
+  size_t lane = interp_align(16 * (size_t)block), bytes = interp_fold_scratch(f, block) + 2 * lane;
+  char *acc = interp_scratch(g->cx, bytes), *converted = acc + lane, *scratch = acc + 2 * lane;
   if (!acc) return interp_scratch_failed(&g->seats[by]);
-  for (int64_t at = 0; at < n; at += INTERP_LANES) {
-    int64_t lanes = n - at < INTERP_LANES ? n - at : INTERP_LANES;
+  for (int64_t at = 0; at < n; at += block) {
+    int64_t lanes = n - at < block ? n - at : block;
     for (int s = 0; s < g->n; s++) {
       const void *x = (const char *)interp_arg(&g->seats[s], k)->data + at * from;
       if (widen->fn) {

@@ -5,7 +5,7 @@
 // space), k window positions times input features, ascending (window row-major slowest, feature fastest). Patches are
 // gathered panel by panel into the packed form of dot.c's kernel; what lies in the padding or between dilated elements
 // is zero.
-#include "interp/interp_internal.h"
+#include "interp/dot_internal.h"
 
 typedef struct conv_job {
   const hlo_conv_dnums *d;
@@ -22,14 +22,14 @@ typedef struct conv_job {
   bool batch_minor;  // positions are numbered with the batch fastest (gradients of kernels), else slowest
   int64_t in_feature0, in_batch0, out_feature0;  // of the group at hand
   char *a_panels;
-  char **thread_b, **thread_tmp;
+  char **panel, **tmp;  // per worker
 } conv_job;
 
-static void pack_kernel(void *ctx, int64_t begin, int64_t end, int thread) {
+static void pack_kernel(void *ctx, int64_t begin, int64_t end, int worker) {
   conv_job *j = ctx;
   const hlo_conv_dnums *d = j->d;
   int mb = interp_math_bytes(j->math);
-  char *raw = j->thread_tmp[thread], *wide = raw + (size_t)j->k * 16;
+  char *raw = j->tmp[worker], *wide = raw + (size_t)j->k * 16;
   for (int64_t t = begin; t < end; t++) {
     char *out = j->a_panels + t * j->k * INTERP_MR * mb;
     memset(out, 0, (size_t)(j->k * INTERP_MR * mb));
@@ -145,15 +145,15 @@ static void pack_patches(const conv_job *j, int64_t n0, int64_t nn, char *raw, c
   }
 }
 
-static void multiply(void *ctx, int64_t begin, int64_t end, int thread) {
+static void multiply(void *ctx, int64_t begin, int64_t end, int worker) {
   conv_job *j = ctx;
   int mb = interp_math_bytes(j->math);
   _Alignas(64) char c[INTERP_MR * INTERP_NR * 16];
   char row[INTERP_NR * 16];
-  char *b = j->thread_b[thread];
+  char *b = j->panel[worker];
   for (int64_t t = begin; t < end; t++) {
     int64_t n0 = t * INTERP_NR, nn = j->n - n0 < INTERP_NR ? j->n - n0 : INTERP_NR, at[INTERP_NR];
-    pack_patches(j, n0, nn, j->thread_tmp[thread], b);
+    pack_patches(j, n0, nn, j->tmp[worker], b);
     for (int64_t q = 0; q < nn; q++) at[q] = out_offset(j, n0 + q);
     for (int64_t m0 = 0; m0 < j->m; m0 += INTERP_MR) {
       interp_dot_tile(j->math, j->k, j->a_panels + m0 * j->k * mb, b, c);
@@ -176,7 +176,7 @@ typedef struct depthwise {
   const conv_job *j;
   const double *in, *kernel;  // the whole input; [tap][output feature]
   int64_t features, multiplier;
-  char **acc, **line;  // per thread
+  char **acc, **line;  // per worker
 } depthwise;
 
 LEMNOS_CLONES static void multiply_add_f64(int64_t n, double *restrict acc, const double *restrict x,
@@ -189,10 +189,10 @@ LEMNOS_CLONES static void multiply_add_f32(int64_t n, double *restrict acc, cons
   for (int64_t i = 0; i < n; i++) acc[i] = (float)(acc[i] + (double)(float)(x[i] * k[i]));
 }
 
-static void depthwise_range(void *ctx, int64_t begin, int64_t end, int thread) {
+static void depthwise_range(void *ctx, int64_t begin, int64_t end, int worker) {
   const depthwise *w = ctx;
   const conv_job *j = w->j;
-  double *acc = (double *)w->acc[thread], *line = (double *)w->line[thread];
+  double *acc = (double *)w->acc[worker], *line = (double *)w->line[worker];
   int64_t n = w->features;
   for (int64_t p = begin; p < end; p++) {
     int64_t o[INTERP_MAX_RANK], index[INTERP_MAX_RANK] = {0}, b = split_position(j, p, o);
@@ -217,8 +217,6 @@ static void depthwise_range(void *ctx, int64_t begin, int64_t end, int thread) {
   }
 }
 
-static lemnos_status thread_blocks(interp_call *c, size_t bytes, char ***out);
-
 static lemnos_status conv_depthwise(interp_call *c, conv_job *j, int64_t groups, int64_t n_in) {
   depthwise w = {.j = j, .features = groups * j->m, .multiplier = j->m};
   int64_t n = w.features;
@@ -226,8 +224,11 @@ static lemnos_status conv_depthwise(interp_call *c, conv_job *j, int64_t groups,
   double *in = interp_scratch(c->cx, (size_t)n_in * 8), *kernel = interp_scratch(c->cx, (size_t)(j->taps * n) * 8);
   char *raw = interp_scratch(c->cx, (size_t)(j->taps * n * j->kernel_bytes));
   if (!in || !kernel || !raw) return interp_scratch_failed(c);
-  LEMNOS_TRY(thread_blocks(c, (size_t)n * 8, &w.acc));
-  LEMNOS_TRY(thread_blocks(c, (size_t)n * 8, &w.line));
+  int64_t grain = INTERP_GRAIN / (j->taps * n + 1) + 1;
+  int workers = interp_workers(c->cx, j->n, grain);
+  w.acc = interp_worker_blocks(c->cx, workers, (size_t)n * 8);
+  w.line = interp_worker_blocks(c->cx, workers, (size_t)n * 8);
+  if (!w.acc || !w.line) return interp_scratch_failed(c);
   interp_cvt_run(&j->in_cvt, n_in, j->in, in);
   int64_t index[INTERP_MAX_RANK] = {0};
   for (int64_t tap = 0; tap < j->taps; tap++) {
@@ -241,19 +242,71 @@ static lemnos_status conv_depthwise(interp_call *c, conv_job *j, int64_t groups,
   interp_cvt_run(&j->kernel_cvt, j->taps * n, raw, kernel);
   w.in = in;
   w.kernel = kernel;
-  interp_parallel(c->cx, j->n, INTERP_GRAIN / (j->taps * n + 1) + 1, depthwise_range, &w);
+  interp_parallel(c->cx, j->n, grain, depthwise_range, &w);
   return LEMNOS_SUCCESS;
 }
 
-static lemnos_status thread_blocks(interp_call *c, size_t bytes, char ***out) {
-  int n = c->cx->n_threads;
-  *out = interp_scratch(c->cx, sizeof(char *) * (size_t)n);
-  if (!*out) return interp_scratch_failed(c);
-  for (int t = 0; t < n; t++) {
-    (*out)[t] = interp_scratch(c->cx, bytes);
-    if (!(*out)[t]) return interp_scratch_failed(c);
+// The packed kernel, and of every worker the panel of patches that it works on and room to gather one.
+static lemnos_status allocate_panels(interp_call *c, conv_job *j, int64_t panels, int64_t pack_grain, int64_t tiles,
+                                     int64_t grain) {
+  int mb = interp_math_bytes(j->math), workers = interp_workers(c->cx, tiles, grain);
+  int packers = interp_workers(c->cx, panels, pack_grain);
+  size_t bytes = (size_t)(panels * INTERP_MR * (j->k + 1) * mb), panel = (size_t)(j->k + 1) * INTERP_NR * (size_t)mb;
+  size_t row = (size_t)(j->k + 1) * (j->batch_minor && j->in_bytes > 2 ? INTERP_NR * (size_t)j->in_bytes : 32);
+  j->a_panels = interp_scratch(c->cx, bytes);
+  j->panel = interp_worker_blocks(c->cx, workers, panel);
+  j->tmp = interp_worker_blocks(c->cx, workers > packers ? workers : packers, row);
+  return j->a_panels && j->panel && j->tmp ? LEMNOS_SUCCESS : interp_scratch_failed(c);
+}
+
+// --- little work
+// ------------------------------------------------------------------------------------------------------------------
+
+// Features contiguous in all arrays: positions by fours against the kernel where it lies, tap by tap. Packing pays only
+// for more work.
+#define DIRECT_WORK (1 << 20)  // products
+#define DIRECT_FEATURES 256
+
+static bool fits_direct(const conv_job *j) {
+  bool f32 = j->math == INTERP_MATH_F64 && j->in_cvt.from == HLO_F32 && j->kernel_cvt.from == HLO_F32 &&
+             j->out_cvt.to == HLO_F32;
+  return f32 && !j->batch_minor && j->is[j->d->input_feature] == 1 && j->ks[j->d->kernel_output_feature] == 1 &&
+         j->os[j->d->output_feature] == 1 && j->m % DOT_COLS == 0 && j->m <= DIRECT_FEATURES &&
+         j->features <= DIRECT_FEATURES && j->n * j->m <= DIRECT_WORK / j->k;
+}
+
+static void direct_positions(void *ctx, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  static const float zeros[DIRECT_FEATURES];
+  const conv_job *j = ctx;
+  const hlo_conv_dnums *d = j->d;
+  _Alignas(64) double sums[DIRECT_FEATURES * DOT_ROWS];  // [tile of features][position][feature]
+  for (int64_t p0 = begin * DOT_ROWS; p0 < end * DOT_ROWS && p0 < j->n; p0 += DOT_ROWS) {
+    int64_t o[DOT_ROWS][INTERP_MAX_RANK], base[DOT_ROWS], index[INTERP_MAX_RANK] = {0};
+    int rows = j->n - p0 < DOT_ROWS ? (int)(j->n - p0) : DOT_ROWS;
+    for (int i = 0; i < rows; i++)
+      base[i] = (j->in_batch0 + split_position(j, p0 + i, o[i])) * j->is[d->input_batch] + j->in_feature0;
+    memset(sums, 0, sizeof *sums * (size_t)(j->m * DOT_ROWS));
+    for (int64_t tap = 0; tap < j->taps; tap++) {
+      const float *a[DOT_ROWS];
+      for (int i = 0; i < DOT_ROWS; i++) {
+        int64_t at = i < rows ? base[i] : 0;
+        a[i] = i < rows && locate(j, o[i], index, &at) ? (const float *)j->in + at : zeros;
+      }
+      int64_t at = j->out_feature0;
+      for (int s = 0; s < j->n_spatial; s++)
+        at += (j->w[s].reversal ? j->kernel_size[s] - 1 - index[s] : index[s]) * j->ks[d->kernel_spatial.data[s]];
+      for (int64_t f = 0; f < j->m; f += DOT_COLS)
+        dot_rows_f32(j->features, a, 1, (const float *)j->kernel + at + f, j->ks[d->kernel_input_feature],
+                     sums + f * DOT_ROWS);
+      for (int s = j->n_spatial - 1; s >= 0 && ++index[s] == j->kernel_size[s]; s--) index[s] = 0;
+    }
+    for (int i = 0; i < rows; i++) {
+      float *out = (float *)j->out + out_offset(j, p0 + i) + j->out_feature0;
+      for (int64_t f = 0; f < j->m; f += DOT_COLS)
+        interp_cvt_run(&j->out_cvt, DOT_COLS, sums + f * DOT_ROWS + i * DOT_COLS, out + f);
+    }
   }
-  return LEMNOS_SUCCESS;
 }
 
 static lemnos_status conv(interp_call *c, const interp_array *in, const interp_array *kernel, interp_array *out,
@@ -297,22 +350,23 @@ static lemnos_status conv(interp_call *c, const interp_array *in, const interp_a
   if (a->feature_group_count > 1 && j.features == 1 && j.is[a->dnums.input_feature] == 1 && groups * j.m >= 4 &&
       interp_count(in) <= (int64_t)1 << 26 && (j.math == INTERP_MATH_F64 || j.math == INTERP_MATH_F32))
     return conv_depthwise(c, &j, groups, interp_count(in));
-  int mb = interp_math_bytes(j.math);
-  LEMNOS_TRY(thread_blocks(c, (size_t)(j.k + 1) * INTERP_NR * (size_t)mb, &j.thread_b));
-  size_t tmp_bytes = (size_t)(j.k + 1) * (j.batch_minor && j.in_bytes > 2 ? INTERP_NR * (size_t)j.in_bytes : 32);
-  LEMNOS_TRY(thread_blocks(c, tmp_bytes, &j.thread_tmp));
-  int64_t panels = (j.m + INTERP_MR - 1) / INTERP_MR;
-  size_t bytes = (size_t)(panels * INTERP_MR * (j.k + 1) * mb);
-  j.a_panels = interp_scratch(c->cx, bytes);
-  if (!j.a_panels) return interp_scratch_failed(c);
+  bool direct = fits_direct(&j);
+  int64_t panels = (j.m + INTERP_MR - 1) / INTERP_MR, tiles = (j.n + INTERP_NR - 1) / INTERP_NR;
+  int64_t grain = 2 * INTERP_GRAIN / ((j.k + 1) * (j.m + 8) * INTERP_NR) + 1;
+  int64_t pack_grain = INTERP_GRAIN / (j.k * INTERP_MR + 1) + 1;
+  if (!direct) LEMNOS_TRY(allocate_panels(c, &j, panels, pack_grain, tiles, grain));
   for (int64_t g = 0; g < groups; g++) {
     LEMNOS_TRY(interp_poll(c->cx));
     j.in_feature0 = a->feature_group_count > 1 ? g * j.features : 0;
     j.in_batch0 = a->batch_group_count > 1 ? g * (in->dims[a->dnums.input_batch] / groups) : 0;
     j.out_feature0 = g * j.m;
-    interp_parallel(c->cx, panels, INTERP_GRAIN / (j.k * INTERP_MR + 1) + 1, pack_kernel, &j);
-    interp_parallel(c->cx, (j.n + INTERP_NR - 1) / INTERP_NR,
-                    2 * INTERP_GRAIN / ((j.k + 1) * (j.m + 8) * INTERP_NR) + 1, multiply, &j);
+    if (direct) {
+      interp_parallel(c->cx, (j.n + DOT_ROWS - 1) / DOT_ROWS, 2 * INTERP_GRAIN / ((j.k + 1) * j.m * DOT_ROWS) + 1,
+                      direct_positions, &j);
+      continue;
+    }
+    interp_parallel(c->cx, panels, pack_grain, pack_kernel, &j);
+    interp_parallel(c->cx, tiles, grain, multiply, &j);
   }
   return LEMNOS_SUCCESS;
 }

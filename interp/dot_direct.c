@@ -6,11 +6,11 @@
 // lies if the tile's columns lie side by side there, else brought to that order on the stack, some terms at a time.
 #include "interp/dot_internal.h"
 
-#define ROWS 4        // of the result that a kernel computes at once
-#define COLS 16       // of a tile
-#define WIDE 64       // of a tile of one row
-#define MAX_ROWS 8    // of a block
-#define MAX_TERMS 64  // brought to order at once
+#define ROWS DOT_ROWS  // of the result that a kernel computes at once
+#define COLS DOT_COLS  // of a tile
+#define WIDE 64        // of a tile of one row
+#define MAX_ROWS 8     // of a block
+#define MAX_TERMS 64   // brought to order at once
 
 typedef float f32x8 __attribute__((vector_size(32)));
 typedef float f32x16 __attribute__((vector_size(64)));
@@ -37,8 +37,8 @@ typedef struct direct_job {
   } while (0)
 
 // c[ROWS][COLS] += sum over p of a[row][p * ak] * b[p * ldb + column]
-#define KERNEL_ROWS(name, type, load)                                                                                \
-  LEMNOS_CLONES static void name(int64_t k, const type *const *a, int64_t ak, const type *b, int64_t ldb, double *c) { \
+#define KERNEL_ROWS(linkage, name, type, load)                                                                                \
+  LEMNOS_CLONES linkage void name(int64_t k, const type *const *a, int64_t ak, const type *b, int64_t ldb, double *c) { \
     const type *a0 = a[0], *a1 = a[1], *a2 = a[2], *a3 = a[3];                                                       \
     interp_f64x8 s[2 * ROWS], b0, b1;                                                                                \
     memcpy(s, c, sizeof s);                                                                                          \
@@ -51,8 +51,8 @@ typedef struct direct_job {
     }                                                                                                                \
     memcpy(c, s, sizeof s);                                                                                          \
   }
-KERNEL_ROWS(rows_f64, double, LOAD_F64)
-KERNEL_ROWS(rows_f32, float, LOAD_F32)
+KERNEL_ROWS(static, rows_f64, double, LOAD_F64)
+KERNEL_ROWS(, dot_rows_f32, float, LOAD_F32)
 
 // The same for one row.
 #define KERNEL_ROW(name, type, load)                                                                            \
@@ -152,7 +152,7 @@ LEMNOS_CLONES static void to_f32(int64_t n, const double *restrict x, float *res
   }
 #define STORE_F64(n, from, to) memcpy(to, from, sizeof(double) * (size_t)(n))
 TILE_F64(tile_of_f64, double, rows_f64, row_f64, STORE_F64)
-TILE_F64(tile_of_f32, float, rows_f32, row_f32, to_f32)
+TILE_F64(tile_of_f32, float, dot_rows_f32, row_f32, to_f32)
 
 static void tile_short(const direct_job *j, int64_t lhs_base, int64_t rhs_base, char *out, int64_t n0, int64_t nn) {
   _Alignas(64) float packed[INTERP_SHORT * COLS], c[ROWS * COLS];

@@ -34,6 +34,11 @@ typedef struct dot_side {
   interp_cvt cvt;
 } dot_side;
 
+// c[DOT_ROWS][DOT_COLS] += sum over p (ascending) of a[row][p * ak] * b[p * ldb + column]
+#define DOT_ROWS 4
+#define DOT_COLS 16
+void dot_rows_f32(int64_t k, const float *const *a, int64_t ak, const float *b, int64_t ldb, double *c);
+
 // out[batch][lhs row][rhs row] straight from the operands, without memory of its own; false: not of this kind.
 bool dot_direct(interp_ctx *cx, const dot_side *lhs, const dot_side *rhs, interp_math math, const interp_array *out);
 

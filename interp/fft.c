@@ -191,8 +191,18 @@ static void run_line(const plan *p, double *x, bool inverse) {
   }
 }
 
-// Transforms dimension d of dims (complex data) in place.
-static lemnos_status along(interp_call *c, double *data, int rank, const int64_t *dims, int d, bool inverse) {
+// Complex numbers in f64: real and imaginary parts, spaced by `step` (2: interleaved, im == re + 1).
+typedef struct parts {
+  double *re, *im;
+  int step;
+} parts;
+
+static parts interleaved(double *x) {
+  return (parts){x, x + 1, 2};
+}
+
+// Transforms dimension d of dims in place.
+static lemnos_status along(interp_call *c, parts x, int rank, const int64_t *dims, int d, bool inverse) {
   int64_t inner = 1, outer = 1, n = dims[d];
   for (int k = 0; k < d; k++) outer *= dims[k];
   for (int k = d + 1; k < rank; k++) inner *= dims[k];
@@ -202,15 +212,37 @@ static lemnos_status along(interp_call *c, double *data, int rank, const int64_t
   for (int64_t o = 0; o < outer; o++) {
     LEMNOS_TRY(interp_poll(c->cx));
     for (int64_t i = 0; i < inner; i++) {
-      double *base = data + 2 * (o * n * inner + i);
-      if (inner == 1) {
-        run_line(&p, base, inverse);
+      int64_t first = (o * n * inner + i) * x.step, step = inner * x.step;
+      double *re = x.re + first, *im = x.im + first;
+      if (step == 2) {
+        run_line(&p, re, inverse);
         continue;
       }
-      interp_copy_line(n, 16, line, 1, base, inner);
+      for (int64_t k = 0; k < n; k++) line[2 * k] = re[k * step], line[2 * k + 1] = im[k * step];
       run_line(&p, line, inverse);
-      interp_copy_line(n, 16, base, inner, line, 1);
+      for (int64_t k = 0; k < n; k++) re[k * step] = line[2 * k], im[k * step] = line[2 * k + 1];
     }
+  }
+  return LEMNOS_SUCCESS;
+}
+
+// From c64 to c64: the result's memory holds the real parts, as f64, until the end.
+static lemnos_status transform_c64(interp_call *c, int axes, bool inverse) {
+  const interp_array *in = interp_arg(c, 0);
+  interp_array *out = interp_result(c, 0);
+  int64_t n = interp_count(out);
+  size_t bytes = (size_t)n * sizeof(double);
+  parts x = {.re = out->data, .im = interp_scratch(c->cx, bytes), .step = 1};
+  if (!x.im) return interp_scratch_failed(c);
+  for (int64_t k = 0; k < n; k++) {
+    float z[2];
+    memcpy(z, (const char *)in->data + 8 * k, sizeof z);
+    x.re[k] = (double)z[0], x.im[k] = (double)z[1];
+  }
+  for (int d = in->rank - axes; d < in->rank; d++) LEMNOS_TRY(along(c, x, in->rank, in->dims, d, inverse));
+  for (int64_t k = 0; k < n; k++) {
+    float z[2] = {(float)x.re[k], (float)x.im[k]};
+    memcpy(x.re + k, z, sizeof z);
   }
   return LEMNOS_SUCCESS;
 }
@@ -228,9 +260,6 @@ static lemnos_status run_fft(interp_call *c) {
   interp_cvt to, from;
   if (!interp_cvt_init(&to, in->dtype, HLO_C128) || !interp_cvt_init(&from, irfft ? HLO_F64 : HLO_C128, out->dtype))
     return interp_error(c, LEMNOS_UNIMPLEMENTED, "no conversion of this element type");
-  double *x = interp_scratch(c->cx, (size_t)n_in * 16 + 16);
-  if (!x) return interp_scratch_failed(c);
-  interp_cvt_run(&to, n_in, in->data, x);
   int64_t n_out = interp_count(out), half = last / 2 + 1;
   for (int d = 0; d < axes; d++) {  // sizes that were not known while compiling
     int64_t want = a->fft_length.data[d], have = in->dims[rank - axes + d];
@@ -239,15 +268,19 @@ static lemnos_status run_fft(interp_call *c) {
       return interp_error(c, LEMNOS_INVALID_ARGUMENT, "dimension %d has size %lld, expected %lld by fft_length",
                           rank - axes + d, (long long)have, (long long)want);
   }
-  double *y = x;
+  if (in->dtype == HLO_C64 && out->dtype == HLO_C64) return transform_c64(c, axes, inverse);
+  double *x = interp_scratch(c->cx, (size_t)n_in * 16 + 16), *y = x;
+  if (!x) return interp_scratch_failed(c);
+  interp_cvt_run(&to, n_in, in->data, x);
   if (rfft) {
-    LEMNOS_TRY(along(c, x, rank, dims, rank - 1, false));
+    LEMNOS_TRY(along(c, interleaved(x), rank, dims, rank - 1, false));
     y = interp_scratch(c->cx, (size_t)n_out * 16);
     if (!y) return interp_scratch_failed(c);
     for (int64_t l = 0; l < n_out / half; l++) memcpy(y + 2 * l * half, x + 2 * l * last, (size_t)half * 16);
     dims[rank - 1] = half;
   }
-  for (int d = rank - axes; d < rank - (rfft || irfft ? 1 : 0); d++) LEMNOS_TRY(along(c, y, rank, dims, d, inverse));
+  for (int d = rank - axes; d < rank - (rfft || irfft ? 1 : 0); d++) 
+    LEMNOS_TRY(along(c, interleaved(y), rank, dims, d, inverse));
   if (irfft) {
     double *full = interp_scratch(c->cx, (size_t)n_out * 16);
     if (!full) return interp_scratch_failed(c);
@@ -263,7 +296,7 @@ static lemnos_status run_fft(interp_call *c) {
       if (last % 2 == 0) row[2 * (last / 2) + 1] = 0;
     }
     dims[rank - 1] = last;
-    LEMNOS_TRY(along(c, full, rank, dims, rank - 1, true));
+    LEMNOS_TRY(along(c, interleaved(full), rank, dims, rank - 1, true));
     for (int64_t k = 0; k < n_out; k++) full[k] = full[2 * k];
     y = full;
   }

@@ -51,16 +51,35 @@ static lemnos_status run_cholesky(interp_call *c) {
   return interp_cholesky(c, HLO_ATTRS(c->in->src, cholesky)->lower);
 }
 
-// Solves e x = b in place for x [n][m]; e is triangular as said.
-static void substitute(int64_t n, int64_t m, const cplx *e, bool lower, bool unit, cplx *x) {
-  for (int64_t t = 0; t < n; t++) {
-    int64_t i = lower ? t : n - 1 - t;
-    for (int64_t k = lower ? 0 : i + 1; k < (lower ? i : n); k++) {
-      cplx f = e[i * n + k];
+// Triangular solve, one matrix after another: the coefficients are read row by row where they are, only the right side
+// is brought to complex f64.
+typedef struct triangle {
+  const interp_array *a;
+  int64_t n;
+  bool lower, unit, flip, adjoint;  // of e, which is a as said by flip (transposed) and adjoint (conjugated)
+  cplx *row, *raw;                  // n each
+} triangle;
+
+// Row i of e, from matrix number q of a.
+static const cplx *triangle_row(const triangle *t, int64_t q, int64_t i) {
+  int64_t at = q * t->n * t->n + (t->flip ? i : i * t->n);
+  load_line(t->a, at, t->flip ? t->n : 1, t->n, t->row, t->raw);
+  for (int64_t k = 0; k < t->n && t->adjoint; k++) t->row[k] = c_conj(t->row[k]);
+  return t->row;
+}
+
+// Solves e x = b in place for x [n][m].
+static void substitute(const triangle *t, int64_t q, int64_t m, cplx *x) {
+  int64_t n = t->n;
+  for (int64_t s = 0; s < n; s++) {
+    int64_t i = t->lower ? s : n - 1 - s;
+    const cplx *e = triangle_row(t, q, i);
+    for (int64_t k = t->lower ? 0 : i + 1; k < (t->lower ? i : n); k++) {
+      cplx f = e[k];
       for (int64_t j = 0; j < m; j++) x[i * m + j] = c_sub(x[i * m + j], c_mul(f, x[k * m + j]));
     }
-    if (unit) continue;
-    for (int64_t j = 0; j < m; j++) x[i * m + j] = c_div(x[i * m + j], e[i * n + i]);
+    if (t->unit) continue;
+    for (int64_t j = 0; j < m; j++) x[i * m + j] = c_div(x[i * m + j], e[i]);
   }
 }
 
@@ -69,30 +88,31 @@ lemnos_status interp_triangular_solve(interp_call *c, const hlo_attrs_triangular
   int64_t n = a->dims[a->rank - 1], rows = b->dims[b->rank - 2], cols = b->dims[b->rank - 1];
   int64_t m = at->left_side ? cols : rows, batches = n ? interp_count(a) / (n * n) : 0;
   if (interp_count(b) == 0) return LEMNOS_SUCCESS;
-  cplx *x = load(c, a), *y = load(c, b), *e = interp_scratch(c->cx, (size_t)(n * n) * sizeof *e);
-  cplx *z = interp_scratch(c->cx, (size_t)(n * m) * sizeof *z);
-  if (!x || !y || !e || !z) return interp_scratch_failed(c);
+  cplx *x = interp_scratch(c->cx, (size_t)(n * m + 3 * n) * sizeof *x);
+  if (!x) return interp_scratch_failed(c);
   bool transposed = at->transpose_a == HLO_TRANSPOSE_TRANSPOSE || at->transpose_a == HLO_TRANSPOSE_ADJOINT;
-  bool adjoint = at->transpose_a == HLO_TRANSPOSE_ADJOINT, flip = transposed != !at->left_side;
+  bool flip = transposed != !at->left_side;
+  triangle t = {.a = a, .n = n, .lower = at->lower != flip, .unit = at->unit_diagonal, .flip = flip,
+                .adjoint = at->transpose_a == HLO_TRANSPOSE_ADJOINT, .row = x + n * m, .raw = x + n * m + n};
+  cplx *line = t.raw + n;  // a row of b, of a system solved from the right: x holds its transpose
   for (int64_t q = 0; q < batches; q++) {
     LEMNOS_TRY(interp_poll(c->cx));
-    const cplx *p = x + q * n * n;
-    for (int64_t i = 0; i < n; i++)
-      for (int64_t j = 0; j < n; j++) {
-        cplx v = flip ? p[j * n + i] : p[i * n + j];
-        e[i * n + j] = adjoint ? c_conj(v) : v;
-      }
-    cplx *r = y + q * n * m;
+    int64_t first = q * n * m;
     if (at->left_side) {
-      substitute(n, m, e, at->lower != flip, at->unit_diagonal, r);
-    } else {
-      for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < n; j++) z[j * m + i] = r[i * n + j];
-      substitute(n, m, e, at->lower != flip, at->unit_diagonal, z);
-      for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < n; j++) r[i * n + j] = z[j * m + i];
+      load_line(b, first, 1, n * m, x, NULL);
+      substitute(&t, q, m, x);
+      store(interp_result(c, 0), first, n * m, x);
+      continue;
     }
-    store(interp_result(c, 0), q * n * m, n * m, r);
+    for (int64_t i = 0; i < m; i++) {
+      load_line(b, first + i * n, 1, n, line, NULL);
+      interp_copy_line(n, sizeof *x, x + i, m, line, 1);
+    }
+    substitute(&t, q, m, x);
+    for (int64_t i = 0; i < m; i++) {
+      interp_copy_line(n, sizeof *x, line, 1, x + i, m);
+      store(interp_result(c, 0), first + i * n, n, line);
+    }
   }
   return LEMNOS_SUCCESS;
 }

@@ -48,6 +48,18 @@ static inline cplx *load(interp_call *c, const interp_array *a) {
   return x;
 }
 
+// n elements from number `at` on, spaced by stride; raw: room for n elements where the stride is not 1.
+static inline void load_line(const interp_array *a, int64_t at, int64_t stride, int64_t n, cplx *out, void *raw) {
+  interp_cvt v;
+  int bytes = hlo_dtype_bytes(a->dtype);
+  const char *from = (const char *)a->data + at * bytes;
+  if (stride != 1 && n > 1) {
+    interp_copy_line(n, bytes, raw, 1, from, stride);
+    from = raw;
+  }
+  if (interp_cvt_init(&v, a->dtype, HLO_C128)) interp_cvt_run(&v, n, from, out);
+}
+
 static inline void store(const interp_array *out, int64_t at, int64_t n, cplx *x) {
   interp_cvt v;
   bool complex = hlo_dtype_is_complex(out->dtype);
