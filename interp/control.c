@@ -43,13 +43,14 @@ static void plan_while(interp_compiler *c, interp_insn *in, const interp_code *b
   in->aux = w;
 }
 
-// The condition's registers show what `values` hold, without counting: a condition neither releases nor overwrites
-// its parameters.
-static void lend(interp_frame *cond, int k, const interp_value *value) {
+// The condition's register shows what `value` holds, without counting: a condition neither releases nor overwrites its
+// parameters. Nor does it use their registers for anything else, so that a static type is set once.
+static inline void lend(interp_frame *cond, int k, const interp_value *value, bool first) {
   int32_t r = cond->code->param_regs[k];
   if (r < 0) return;
   interp_value *to = &cond->regs[r];
-  interp_array_set_type(&to->a, value->a.dtype, value->a.rank, value->a.dims);
+  if (first || !cond->code->param_types[k].is_static)
+    interp_array_set_type(&to->a, value->a.dtype, value->a.rank, value->a.dims);
   to->a.data = value->a.data;
   to->buf = value->buf;
 }
@@ -78,12 +79,12 @@ static lemnos_status loop(interp_call *c, interp_frame *cond, interp_frame *body
   for (int k = 0; k < n; k++)
     if (w->how[k] == STAYS) {
       interp_value_move(&body->regs[code->param_regs[k]], &state[k]);
-      lend(cond, k, &body->regs[code->param_regs[k]]);
+      lend(cond, k, &body->regs[code->param_regs[k]], true);
     }
-  for (;;) {
+  for (bool first = true;; first = false) {
     LEMNOS_TRY(interp_poll_often(c->cx));
     for (int k = 0; k < n; k++)
-      if (w->how[k] != STAYS) lend(cond, k, &state[k]);
+      if (w->how[k] != STAYS) lend(cond, k, &state[k], first);
     LEMNOS_TRY(test(c->cx, cond, &go));
     if (!go) break;
     for (int k = 0; k < n; k++) {

@@ -179,7 +179,8 @@ static void pack(const dot_side *s, interp_math math, int64_t b, int64_t first, 
       int64_t n = k - p0 < chunk ? k - p0 : chunk;
       const char *row = s->data + (base + dims_offset(&s->rows, first + r)) * s->bytes, *line = raw;
       if (!s->k_even)
-        for (int64_t p = 0; p < n; p++) memcpy(raw + p * s->bytes, row + s->k_offsets[p0 + p] * s->bytes, (size_t)s->bytes);
+        for (int64_t p = 0; p < n; p++)
+          memcpy(raw + p * s->bytes, row + s->k_offsets[p0 + p] * s->bytes, (size_t)s->bytes);
       else if (s->k_stride == 1)
         line = row + p0 * s->bytes;
       else
@@ -237,7 +238,8 @@ static void multiply_tile(const dot_job *j, int64_t m0, const char *a, int64_t n
   int64_t mm = j->m - m0 < INTERP_MR ? j->m - m0 : INTERP_MR, nn = j->n - n0 < INTERP_NR ? j->n - n0 : INTERP_NR;
   interp_dot_tile(j->math, j->k, a, b, c);
   for (int64_t i = 0; i < mm; i++)
-    interp_cvt_run(&j->out_cvt, nn, c + i * INTERP_NR * mb, j->out + ((j->b * j->m + m0 + i) * j->n + n0) * j->out_bytes);
+    interp_cvt_run(&j->out_cvt, nn, c + i * INTERP_NR * mb,
+                   j->out + ((j->b * j->m + m0 + i) * j->n + n0) * j->out_bytes);
 }
 
 static void multiply(void *ctx, int64_t begin, int64_t end, int worker) {
@@ -245,7 +247,8 @@ static void multiply(void *ctx, int64_t begin, int64_t end, int worker) {
   int64_t line = j->k * interp_math_bytes(j->math);  // bytes of a packed row or column
   char *group = j->groups[worker];
   for (int64_t t = begin; t < end; t++) {
-    int64_t first = t * j->group, all = j->keeps_lhs ? j->n : j->m, last = first + j->group < all ? first + j->group : all;
+    int64_t all = j->keeps_lhs ? j->n : j->m, first = t * j->group;
+    int64_t last = first + j->group < all ? first + j->group : all;
     pack_panels(j, !j->keeps_lhs, first, last, group);
     int64_t m0 = j->keeps_lhs ? j->begin : first, m1 = j->keeps_lhs ? j->end : last;
     int64_t n0 = j->keeps_lhs ? first : j->begin, n1 = j->keeps_lhs ? last : j->end;

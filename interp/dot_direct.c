@@ -22,8 +22,8 @@ typedef struct direct_job {
 } direct_job;
 
 // One step of a sum for COLS neighbouring columns: `b` as two vectors of f64.
-#define LOAD_F64(p)             \
-  do {                          \
+#define LOAD_F64(p)                  \
+  do {                               \
     memcpy(&b0, (p), sizeof b0);     \
     memcpy(&b1, (p) + 8, sizeof b1); \
   } while (0)
@@ -37,22 +37,26 @@ typedef struct direct_job {
   } while (0)
 
 // c[ROWS][COLS] += sum over p of a[row][p * ak] * b[p * ldb + column]
-#define KERNEL_ROWS(linkage, name, type, load)                                                                                \
-  LEMNOS_CLONES linkage void name(int64_t k, const type *const *a, int64_t ak, const type *b, int64_t ldb, double *c) { \
-    const type *a0 = a[0], *a1 = a[1], *a2 = a[2], *a3 = a[3];                                                       \
-    interp_f64x8 s[2 * ROWS], b0, b1;                                                                                \
-    memcpy(s, c, sizeof s);                                                                                          \
-    for (int64_t p = 0; p < k; p++, b += ldb, a0 += ak, a1 += ak, a2 += ak, a3 += ak) {                              \
-      load(b);                                                                                                       \
-      s[0] += (double)*a0 * b0, s[1] += (double)*a0 * b1;                                                            \
-      s[2] += (double)*a1 * b0, s[3] += (double)*a1 * b1;                                                            \
-      s[4] += (double)*a2 * b0, s[5] += (double)*a2 * b1;                                                            \
-      s[6] += (double)*a3 * b0, s[7] += (double)*a3 * b1;                                                            \
-    }                                                                                                                \
-    memcpy(c, s, sizeof s);                                                                                          \
+#define KERNEL_ROWS(name, type, load)                                                                                  \
+  LEMNOS_CLONES static void name(int64_t k, const type *const *a, int64_t ak, const type *b, int64_t ldb, double *c) { \
+    const type *a0 = a[0], *a1 = a[1], *a2 = a[2], *a3 = a[3];                                                         \
+    interp_f64x8 s[2 * ROWS], b0, b1;                                                                                  \
+    memcpy(s, c, sizeof s);                                                                                            \
+    for (int64_t p = 0; p < k; p++, b += ldb, a0 += ak, a1 += ak, a2 += ak, a3 += ak) {                                \
+      load(b);                                                                                                         \
+      s[0] += (double)*a0 * b0, s[1] += (double)*a0 * b1;                                                              \
+      s[2] += (double)*a1 * b0, s[3] += (double)*a1 * b1;                                                              \
+      s[4] += (double)*a2 * b0, s[5] += (double)*a2 * b1;                                                              \
+      s[6] += (double)*a3 * b0, s[7] += (double)*a3 * b1;                                                              \
+    }                                                                                                                  \
+    memcpy(c, s, sizeof s);                                                                                            \
   }
-KERNEL_ROWS(static, rows_f64, double, LOAD_F64)
-KERNEL_ROWS(, dot_rows_f32, float, LOAD_F32)
+KERNEL_ROWS(rows_f64, double, LOAD_F64)
+KERNEL_ROWS(rows_f32, float, LOAD_F32)
+
+void dot_rows_f32(int64_t k, const float *const *a, int64_t ak, const float *b, int64_t ldb, double *c) {
+  rows_f32(k, a, ak, b, ldb, c);
+}
 
 // The same for one row.
 #define KERNEL_ROW(name, type, load)                                                                            \
@@ -108,51 +112,51 @@ LEMNOS_CLONES static void to_f32(int64_t n, const double *restrict x, float *res
 }
 
 // Tile functions, for an element type and a math each: columns [n0, n0 + COLS or what is left) of a batch.
-#define ROW_POINTERS(type)                                                                                     \
-  const type *a[ROWS];                                                                                         \
-  for (int i = 0; i < ROWS; i++) {                                                                             \
-    int64_t row = m0 + i < j->m ? m0 + i : j->m - 1;                                                           \
-    a[i] = (const type *)j->lhs->data + lhs_base + row * j->m_stride + p0 * j->lhs->k_stride;                  \
+#define ROW_POINTERS(type)                                                                    \
+  const type *a[ROWS];                                                                        \
+  for (int i = 0; i < ROWS; i++) {                                                            \
+    int64_t row = m0 + i < j->m ? m0 + i : j->m - 1;                                          \
+    a[i] = (const type *)j->lhs->data + lhs_base + row * j->m_stride + p0 * j->lhs->k_stride; \
   }
 
 // Terms [p0, p0 + terms) of the tile's columns as [terms][COLS], in place or in `packed`.
-#define COLUMNS(type)                                                                                          \
-  const type *b = (const type *)j->rhs->data + rhs_base + n0 * j->n_stride + p0 * j->rhs->k_stride;            \
-  int64_t ldb = j->rhs->k_stride;                                                                              \
-  if (!in_place) {                                                                                             \
-    if (nn < COLS) memset(packed, 0, sizeof packed);                                                           \
-    for (int64_t q = 0; q < nn; q++)                                                                           \
-      for (int64_t p = 0; p < terms; p++) packed[p * COLS + q] = b[q * j->n_stride + p * j->rhs->k_stride];    \
-    b = packed;                                                                                                \
-    ldb = COLS;                                                                                                \
+#define COLUMNS(type)                                                                                       \
+  const type *b = (const type *)j->rhs->data + rhs_base + n0 * j->n_stride + p0 * j->rhs->k_stride;         \
+  int64_t ldb = j->rhs->k_stride;                                                                           \
+  if (!in_place) {                                                                                          \
+    if (nn < COLS) memset(packed, 0, sizeof packed);                                                        \
+    for (int64_t q = 0; q < nn; q++)                                                                        \
+      for (int64_t p = 0; p < terms; p++) packed[p * COLS + q] = b[q * j->n_stride + p * j->rhs->k_stride]; \
+    b = packed;                                                                                             \
+    ldb = COLS;                                                                                             \
   }
 
-#define TILE_F64(name, type, rows, row, store)                                                                 \
+#define TILE_F64(name, type, rows, row, store)                                                                   \
   static void name(const direct_job *j, int64_t lhs_base, int64_t rhs_base, char *out, int64_t n0, int64_t nn) { \
-    _Alignas(64) type packed[MAX_TERMS * COLS];                                                                \
-    _Alignas(64) double c[MAX_ROWS * COLS];                                                                    \
-    bool in_place = j->n_stride == 1 && nn == COLS;                                                            \
-    for (int64_t first = 0; first < j->m; first += MAX_ROWS) {                                                 \
-      int64_t end = first + MAX_ROWS < j->m ? first + MAX_ROWS : j->m;                                         \
-      memset(c, 0, sizeof *c * (size_t)(COLS * ((end - first + ROWS - 1) / ROWS * ROWS)));                     \
-      for (int64_t p0 = 0; p0 < j->k;) {                                                                       \
-        int64_t terms = in_place || j->k - p0 < MAX_TERMS ? j->k - p0 : MAX_TERMS;                             \
-        COLUMNS(type)                                                                                          \
-        for (int64_t m0 = first; m0 < end; m0 += ROWS) {                                                       \
-          ROW_POINTERS(type)                                                                                   \
-          if (j->m == 1)                                                                                       \
-            row(terms, a[0], j->lhs->k_stride, b, ldb, c);                                                     \
-          else                                                                                                 \
-            rows(terms, a, j->lhs->k_stride, b, ldb, c + (m0 - first) * COLS);                                 \
-        }                                                                                                      \
-        p0 += terms;                                                                                           \
-      }                                                                                                        \
-      for (int64_t i = first; i < end; i++) store(nn, c + (i - first) * COLS, (type *)out + i * j->n + n0);    \
-    }                                                                                                          \
+    _Alignas(64) type packed[MAX_TERMS * COLS];                                                                  \
+    _Alignas(64) double c[MAX_ROWS * COLS];                                                                      \
+    bool in_place = j->n_stride == 1 && nn == COLS;                                                              \
+    for (int64_t first = 0; first < j->m; first += MAX_ROWS) {                                                   \
+      int64_t end = first + MAX_ROWS < j->m ? first + MAX_ROWS : j->m;                                           \
+      memset(c, 0, sizeof *c * (size_t)(COLS * ((end - first + ROWS - 1) / ROWS * ROWS)));                       \
+      for (int64_t p0 = 0; p0 < j->k;) {                                                                         \
+        int64_t terms = in_place || j->k - p0 < MAX_TERMS ? j->k - p0 : MAX_TERMS;                               \
+        COLUMNS(type)                                                                                            \
+        for (int64_t m0 = first; m0 < end; m0 += ROWS) {                                                         \
+          ROW_POINTERS(type)                                                                                     \
+          if (j->m == 1)                                                                                         \
+            row(terms, a[0], j->lhs->k_stride, b, ldb, c);                                                       \
+          else                                                                                                   \
+            rows(terms, a, j->lhs->k_stride, b, ldb, c + (m0 - first) * COLS);                                   \
+        }                                                                                                        \
+        p0 += terms;                                                                                             \
+      }                                                                                                          \
+      for (int64_t i = first; i < end; i++) store(nn, c + (i - first) * COLS, (type *)out + i * j->n + n0);      \
+    }                                                                                                            \
   }
 #define STORE_F64(n, from, to) memcpy(to, from, sizeof(double) * (size_t)(n))
 TILE_F64(tile_of_f64, double, rows_f64, row_f64, STORE_F64)
-TILE_F64(tile_of_f32, float, dot_rows_f32, row_f32, to_f32)
+TILE_F64(tile_of_f32, float, rows_f32, row_f32, to_f32)
 
 static void tile_short(const direct_job *j, int64_t lhs_base, int64_t rhs_base, char *out, int64_t n0, int64_t nn) {
   _Alignas(64) float packed[INTERP_SHORT * COLS], c[ROWS * COLS];

@@ -245,7 +245,7 @@ int interp_workers(const interp_ctx *cx, int64_t n, int64_t grain) {
 
 char **interp_worker_blocks(interp_ctx *cx, int n, size_t bytes) {
   size_t first = interp_align((size_t)n * sizeof(char *)), step = interp_align(bytes);
-  if (bytes > (size_t)MAX_BYTES) return NULL;
+  if (bytes > (size_t)MAX_BYTES) return interp_scratch(cx, bytes);  // refuses
   char *base = interp_scratch(cx, first + (size_t)n * step), **blocks = (char **)base;
   for (int k = 0; base && k < n; k++) blocks[k] = base + first + (size_t)k * step;
   return blocks;

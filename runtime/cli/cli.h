@@ -300,7 +300,8 @@ LEMNOS_NODISCARD lemnos_status session_load_module(lemnos_context *c, const char
 // Everything up to a compiled program with its arguments on the device.
 LEMNOS_NODISCARD lemnos_status session_open(const cli_program *p, cli_session *s);
 LEMNOS_NODISCARD lemnos_status session_compile(cli_session *s, const cli_program *p);  // module, device, args are there
-LEMNOS_NODISCARD lemnos_status session_upload(cli_session *s);
+// Unless the arguments are to be kept, each one's host memory is freed as soon as the device has its copy.
+LEMNOS_NODISCARD lemnos_status session_upload(cli_session *s, bool keep);
 // The same with arguments for every process of the module; n_args and n_results are of one.
 LEMNOS_NODISCARD lemnos_status session_open_processes(const cli_program *p, cli_session *s, int *out_n);
 LEMNOS_NODISCARD lemnos_status session_run_processes(cli_session *s, const cli_program *p, int n,
@@ -308,6 +309,7 @@ LEMNOS_NODISCARD lemnos_status session_run_processes(cli_session *s, const cli_p
 // One run; results (n_results of them) are new buffers.
 LEMNOS_NODISCARD lemnos_status session_run(cli_session *s, const cli_program *p, bool donate, cli_interrupt *interrupt,
                                            lemnos_buffer **results);
+// The results as arrays; their buffers are freed one by one as they are read.
 LEMNOS_NODISCARD lemnos_status session_read(cli_session *s, lemnos_buffer **results, interp_array **out);
 void session_free_results(cli_session *s, lemnos_buffer **results);  // the buffers; NULLs too
 void session_close(cli_session *s);

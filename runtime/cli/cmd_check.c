@@ -109,7 +109,7 @@ static lemnos_status run_module(check_state *s, lemnos_module *m) {
   lemnos_status status = LEMNOS_SUCCESS;
   for (int i = 0; !status && i < x.n_args; i++) status = make_up(module_param_leaf(m->hlo, i), &x.args[i]);
   if (!status) status = session_compile(&x, &program);
-  if (!status) status = session_upload(&x);
+  if (!status) status = session_upload(&x, false);
   if (!status) {
     lemnos_buffer **results = heap_alloc(sizeof *results * (size_t)(x.n_results + 1));
     status = session_run(&x, &program, true, s->interrupt, results);

@@ -77,7 +77,7 @@ static lemnos_status run_device(demo *d, cli_session *s, const cli_program *p, c
                                 demo_row *row) {
   LEMNOS_TRY(lemnos_device_open(s->context, row->id, &s->device));
   LEMNOS_TRY(session_compile(s, p));
-  LEMNOS_TRY(session_upload(s));
+  LEMNOS_TRY(session_upload(s, true));
   lemnos_buffer **buffers = heap_alloc(sizeof *buffers * (size_t)(s->n_results + 1));
   double times[64];
   int n = 0;

@@ -40,13 +40,16 @@ lemnos_status session_compile(cli_session *s, const cli_program *p) {
   return status;
 }
 
-lemnos_status session_upload(cli_session *s) {
+lemnos_status session_upload(cli_session *s, bool keep) {
   s->buffers = heap_alloc(sizeof *s->buffers * (size_t)(s->n_args + 1));
   for (int i = 0; i < s->n_args; i++) {
     if (s->args[i].dtype == HLO_TOKEN) continue;
     lemnos_array a;
     array_from_interp(&s->args[i], &a);
     LEMNOS_TRY(lemnos_status_annotate(lemnos_buffer_from_host(s->device, &a, &s->buffers[i]), "argument %d", i));
+    if (keep) continue;
+    heap_aligned_free(s->args[i].data);
+    s->args[i].data = NULL;
   }
   return LEMNOS_SUCCESS;
 }
@@ -127,12 +130,7 @@ lemnos_status session_open(const cli_program *p, cli_session *s) {
   LEMNOS_TRY(lemnos_device_open(s->context, p->device, &s->device));
   LEMNOS_TRY(session_compile(s, p));
   cli_progress_phase(s->progress, "copying the arguments");
-  LEMNOS_TRY(session_upload(s));
-  for (int i = 0; i < s->n_args; i++) {  // the device has them now
-    heap_aligned_free(s->args[i].data);
-    s->args[i].data = NULL;
-  }
-  return LEMNOS_SUCCESS;
+  return session_upload(s, false);
 }
 
 lemnos_status session_run(cli_session *s, const cli_program *p, bool donate, cli_interrupt *interrupt,
@@ -156,6 +154,8 @@ lemnos_status session_read(cli_session *s, lemnos_buffer **results, interp_array
     lemnos_array a;
     array_from_interp(&arrays[i], &a);
     if (!status) status = lemnos_buffer_read(results[i], &a);
+    lemnos_buffer_free(results[i]);
+    results[i] = NULL;
   }
   if (status)
     arrays_free(s->n_results, arrays);

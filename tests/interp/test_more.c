@@ -175,7 +175,8 @@ static void check_product(int m, int n, int k, bool lhs_transposed, bool rhs_tra
 }
 
 START_TEST(products) {
-  static const int rows[] = {1, 2, 7, 8, 9, 37}, columns[] = {1, 15, 16, 17, 64, 100}, terms[] = {1, 5, 16, 17, 63, 64, 200};
+  static const int rows[] = {1, 2, 7, 8, 9, 37}, columns[] = {1, 15, 16, 17, 64, 100};
+  static const int terms[] = {1, 5, 16, 17, 63, 64, 200};
   for (size_t m = 0; m < sizeof rows / sizeof *rows; m++)
     for (size_t n = 0; n < sizeof columns / sizeof *columns; n++)
       for (size_t k = 0; k < sizeof terms / sizeof *terms; k++)
@@ -183,4 +184,47 @@ START_TEST(products) {
 }
 END_TEST
 
-HARNESS_MAIN("interp_more", products, batch_norm, quantized_and_unsigned, dynamic_shapes, einsums, one_participant, custom_linear_algebra, selection)
+// A convolution with everything (padding, stride, dilation, reversal, groups) against its definition, summed as above.
+static void check_convolution(int groups, int features) {
+  enum { B = 2, H = 5, W = 6, C = 8, OH = 3, OW = 4 };
+  char text[512];
+  snprintf(text, sizeof text,
+           "HloModule m\nENTRY main {\n x = f32[2,5,6,%d] parameter(0)\n k = f32[3,3,8,%d] parameter(1)\n ROOT r = "
+           "f32[2,3,4,%d] convolution(x, k), window={size=3x3 stride=2x1 pad=1_1x0_2 rhs_dilate=1x2 rhs_reversal=1x0}, "
+           "dim_labels=b01f_01io->b01f, feature_group_count=%d\n}\n",
+           C * groups, features * groups, features * groups, groups);
+  int n_in = B * H * W * C * groups, n_kernel = 9 * C * features * groups, n_out = B * OH * OW * features * groups;
+  float *x = malloc(sizeof *x * (size_t)n_in), *k = malloc(sizeof *k * (size_t)n_kernel);
+  uint32_t seed = 7;
+  for (int e = 0; e < n_in; e++) x[e] = (float)(int32_t)(seed = seed * 1664525u + 1013904223u) * 0x1p-31f;
+  for (int e = 0; e < n_kernel; e++) k[e] = (float)(int32_t)(seed = seed * 1664525u + 1013904223u) * 0x1p-30f;
+  test_program t = test_compile(text);
+  int64_t xd[4] = {B, H, W, C * groups}, kd[4] = {3, 3, C, features * groups};
+  interp_array args[2] = {test_array(HLO_F32, 4, xd, x), test_array(HLO_F32, 4, kd, k)}, result = {0};
+  ASSERT_OK(interp_run(t.program, NULL, 2, args, 1, &result));
+  for (int e = 0; e < n_out; e++) {
+    int f = e % (features * groups), p = e / (features * groups), ox = p % OW, oy = p / OW % OH, b = p / OW / OH;
+    double want = 0;
+    for (int ky = 0; ky < 3; ky++)
+      for (int kx = 0; kx < 3; kx++)
+        for (int c = 0; c < C; c++) {
+          int y = 2 * oy + ky - 1, z = ox + 2 * kx;
+          float in = y < 0 || y >= H || z >= W ? 0 : x[((b * H + y) * W + z) * C * groups + f / features * C + c];
+          want += (double)in * (double)k[(((2 - ky) * 3 + kx) * C + c) * features * groups + f];
+        }
+    ck_assert_msg(((float *)result.data)[e] == (float)want, "%d groups of %d, element %d: %a, expected %a", groups,
+                  features, e, (double)((float *)result.data)[e], want);
+  }
+  heap_aligned_free(result.data);
+  test_free(&t);
+  free(x);
+  free(k);
+}
+
+START_TEST(convolutions) {
+  for (int groups = 1; groups <= 2; groups++)
+    for (int features = 15; features <= 48; features++) check_convolution(groups, features);
+}
+END_TEST
+
+HARNESS_MAIN("interp_more", products, convolutions, batch_norm, quantized_and_unsigned, dynamic_shapes, einsums, one_participant, custom_linear_algebra, selection)
