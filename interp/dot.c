@@ -2,8 +2,8 @@
 // dot_general and its relatives: operands are brought to [batch][m][k] and [batch][n][k], converted to the type that
 // products are summed in (f64 for floats, pairs of f64 for complex, 64-bit wrapping integers), packed into panels of
 // MR rows and NR columns, and multiplied tile by tile (dot_direct.c: products that are not worth it). Every output
-// element is one sum in ascending order of k, so the result does not depend on tiling or threads. Contracting dimensions run in the order the attribute lists them, the
-// first slowest.
+// element is one sum in ascending order of k, so the result does not depend on tiling or threads. Contracting dimensions
+// run in the order the attribute lists them, the first slowest.
 #include "interp/dot_internal.h"
 
 interp_math interp_math_for(hlo_dtype lhs, hlo_dtype result, int64_t terms) {
