@@ -180,6 +180,8 @@ static void fill_target(const query *q, const spirv_caps *caps, hlo_target *t) {
   t->max_buffers = caps->descriptors;
   if (caps->physical_storage) t->max_buffers += caps->push_bytes / 16;  // half of the push constants for addresses
   if (t->max_buffers > SPIRV_MAX_PARAMS) t->max_buffers = SPIRV_MAX_PARAMS;
+  t->max_bound_range = caps->descriptor_range;
+  t->max_addresses = caps->physical_storage ? caps->push_bytes / 8 - 2 : 0;  // the rest for offsets of bound ones
   t->buffer_align = caps->descriptor_align;
   t->max_alloc = (int64_t)q->m3.maxMemoryAllocationSize;
   t->load_vec4 = c->load_vec4, t->load_scalar = c->load_scalar, t->shared_over_load = c->shared_over_load;

@@ -42,10 +42,12 @@ typedef struct hlo_target {
   // --- buffers
   int64_t max_storage_range;  // bytes one kernel parameter may span; INT64_MAX: no limit
   int32_t max_buffers;        // parameters of a kernel
+  int64_t max_bound_range;    // bytes of a parameter that is bound; one that spans more is passed by its address. 0: no limit
+  int32_t max_addresses;      // of one kernel, where max_bound_range is a limit
   int32_t buffer_align;       // offset alignment of a binding (bytes); arena offsets are multiples of 256 anyway
   int64_t max_alloc;          // bytes in one allocation
 
-  // --- costs, in f32 multiply-adds of a lane (0: unknown). See docs/targets for where they come from.
+  // --- costs, in f32 multiply-adds of a lane (0: unknown). Measured by the backend.
   float load_vec4, load_scalar, shared_over_load, barrier, cross_lane;
   bool shuffle_is_broadcast;  // hand values round by broadcast rather than by shuffle at a constant lane
   bool uniform_load_free;

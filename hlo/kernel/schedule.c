@@ -32,6 +32,7 @@ lemnos_status emit_kernel_end(emit_ctx *c) {
   bool shared = false;
   if (c->options && c->options->result_aliases)
     for (int r = 0; r < hlo_shape_leaves(c->instr->shape); r++) shared |= c->options->result_aliases[r] >= 0;
+  int addresses = 0;
   for (int p = 0; p < c->k->n_params; p++) {
     kernel_param *param = &c->k->params[p];
     if (param->readonly) param->writeonly = false;
@@ -40,7 +41,11 @@ lemnos_status emit_kernel_end(emit_ctx *c) {
     if (bytes > c->t->max_storage_range && c->t->max_storage_range > 0)
       return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "a buffer of %lld bytes exceeds the device's range of %lld",
                                 (long long)bytes, (long long)c->t->max_storage_range);
+    addresses += c->t->max_bound_range > 0 && bytes > c->t->max_bound_range;
   }
+  if (addresses > c->t->max_addresses)
+    return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "%d buffers of more than %lld bytes, of which the device takes %d", addresses,
+                              (long long)c->t->max_bound_range, c->t->max_addresses);
   if (c->t->max_buffers > 0 && c->k->n_params > c->t->max_buffers)
     return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "%d buffers, of which the device binds %d", c->k->n_params,
                               c->t->max_buffers);

@@ -250,6 +250,25 @@ START_TEST(refusals) {
 }
 END_TEST
 
+START_TEST(addresses) {
+  mem = arena_create();
+  lower_case c = {.entry = "a = f32[1000] parameter(0)\n b = f32[1000] parameter(1)\n ROOT r = f32[1000] add(a, b)"};
+  hlo_target t;
+  ck_assert(test_target("gpu", &t));
+  t.max_bound_range = 4000;
+  kernel_lowering l;
+  ck_assert_ptr_null(kernel_lower(mem, &t, find_instr(parse(&c)), NULL, &l));
+  t.max_bound_range = 3999, t.max_addresses = 3;
+  ck_assert_ptr_null(kernel_lower(mem, &t, find_instr(parse(&c)), NULL, &l));
+  t.max_addresses = 2;
+  lemnos_status s = kernel_lower(mem, &t, find_instr(parse(&c)), NULL, &l);
+  ck_assert_int_eq(lemnos_status_get_code(s), LEMNOS_UNIMPLEMENTED);
+  ck_assert_str_eq(lemnos_status_message(s), "r: 3 buffers of more than 3999 bytes, of which the device takes 2");
+  lemnos_status_free(s);
+  arena_destroy(mem);
+}
+END_TEST
+
 START_TEST(nothing_to_do) {
   mem = arena_create();
   kernel_lowering l;
@@ -283,6 +302,7 @@ int main(void) {
   TCase *c = tcase_create("lower");
   tcase_add_loop_test(c, values, 0, (int)(sizeof cases / sizeof *cases));
   tcase_add_test(c, refusals);
+  tcase_add_test(c, addresses);
   tcase_add_test(c, nothing_to_do);
   tcase_add_test(c, shapes_of_kernels);
   tcase_set_timeout(c, 60);
