@@ -33,24 +33,42 @@ INLINE double settle_first(dd a, double eps) {
 INLINE double quartet(double x, double xx, double a, double b, double c, double d) {
   return fma_(xx, fma_(x, d, c), fma_(x, b, a));
 }
+// a b + c for |a b| <= |c| / 2, or c = 0: c - h is exact then (Sterbenz' lemma).
+INLINE dd mul_add(dd a, dd b, dd c) {
+  double h = fma_(a.h, b.h, c.h);
+  return (dd){h, fma_(a.h, b.h, c.h - h) + fma_(a.h, b.l, fma_(a.l, b.h, c.l))};
+}
+INLINE dd mul_d_add(double a, double b, dd c) {
+  double h = fma_(a, b, c.h);
+  return (dd){h, fma_(a, b, c.h - h) + c.l};
+}
+// a / b, for low parts of at most some units of the high ones (those of exp_first and expm1_first may be 2^-9 of them).
+INLINE dd ratio(dd a, dd b) {
+  double y = 1 / b.h, q = a.h * y;
+  return (dd){q, (fma_(-q, b.h, a.h) + fma_(-q, b.l, a.l)) * y};
+}
+INLINE dd ratio_d(double a, dd b) {
+  double y = 1 / b.h, q = a * y;
+  return (dd){q, fma_(-q, b.l, fma_(-q, b.h, a)) * y};
+}
 
 // --- exp
 typedef struct first_exp {
   double h, l, s;  // exp(x) = (1 + h + l) s
 } first_exp;
 
-// exp(r) - 1 = r + r^2/2 + r^3/6 + r^4 q: the first three terms exact (r^3/6 but for 2^-53 of its low part), r = h + l.
+// exp(r) - 1 = r + r^2 (1/2 + r/6) + r^4 q: a double-double but for the last term, r = h + l.
 INLINE first_exp exp_reduced(double h, double l, double s) {
   const dd sixth = ONE_OVER(6.0);
-  double p = h * h, pl = fma_(h, h, -p), c = p * h, cl = fma_(pl, h, fma_(p, h, -c));
-  double t = c * sixth.h, tl = fma_(cl, sixth.h, fma_(c, sixth.l, fma_(c, sixth.h, -t)));
-  double p2 = p * p, e = quartet(h, p, 1.0 / 479001600, 1.0 / 6227020800, 1.0 / 87178291200, 1.0 / 1307674368000);
-  e = fma_(p2, e, quartet(h, p, 1.0 / 40320, 1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800));
-  e = fma_(c, e, fma_(p, 1.0 / 5040, fma_(h, 1.0 / 720, 1.0 / 120)));
-  double q = fma_(h, e, 1.0 / 24);
-  dd a = quick_sum(h, 0.5 * p), b = quick_sum(a.h, t);
-  double low = fma_(l, b.h, l) + (fma_(0.5, pl, a.l) + (b.l + tl));
-  return (first_exp){b.h, fma_(p2, q, low), s};
+  double p = h * h, pl = fma_(h, h, -p), p2 = p * p;
+  double v = fma_(h, sixth.h, 0.5), vl = fma_(h, sixth.l, fma_(h, sixth.h, 0.5 - v));
+  double t = p * v, tl = fma_(pl, v, fma_(p, vl, fma_(p, v, -t)));
+  double q = fma_(p2, 0x1.61a5be5d24b84p-33,
+                  quartet(h, p, 0x1.71de3a57c1e1dp-19, 0x1.27e4e1f7222cbp-22, 0x1.ae643b4c93515p-26, 0x1.1f66d948a47fep-29));
+  q = fma_(p2, q, quartet(h, p, 0x1.1111111111111p-7, 0x1.6c16c16c167e2p-10, 0x1.a01a01a019ddcp-13, 0x1.a01a01a47a591p-16));
+  q = fma_(h, q, 1.0 / 24);
+  dd b = quick_sum(h, t);
+  return (first_exp){b.h, fma_(p2, q, fma_(l, b.h, l) + (b.l + tl)), s};
 }
 INLINE first_exp exp_reduce(double x) {  // |x| < 691
   double k = fma_(x, LOG2E, ROUNDER), kk = k - ROUNDER;
@@ -64,29 +82,27 @@ INLINE dd exp_whole(first_exp e) {
 INLINE dd exp_first(double x) {
   return exp_whole(exp_reduce(x));
 }
+INLINE dd expm1_whole(first_exp e, dd s) {  // s: e.s - 1, which is 0 or more than |e.s e.h|
+  dd b = quick_sum(s.h, e.s * e.h);
+  return (dd){b.h, s.l + fma_(e.s, e.l, b.l)};
+}
 INLINE dd expm1_first(double x) {
   first_exp e = exp_reduce(x);
-  dd a = sum(e.s, -1), b = sum(a.h, e.s * e.h);
-  return (dd){b.h, a.l + fma_(e.s, e.l, b.l)};
-}
-// a / b, for low parts of at most some units of the high ones (those of exp_first and expm1_first may be 2^-9 of them).
-INLINE dd ratio(dd a, dd b) {
-  double y = 1 / b.h, q = a.h * y;
-  return (dd){q, (fma_(-q, b.h, a.h) + fma_(-q, b.l, a.l)) * y};
+  return expm1_whole(e, sum(e.s, -1));
 }
 INLINE dd logistic_first(double x) {
   dd e = exp_first(-x);
   e = quick_sum(e.h, e.l);
   dd d = sum(1, e.h);
-  return ratio((dd){1, 0}, (dd){d.h, d.l + e.l});
+  return ratio_d(1, (dd){d.h, d.l + e.l});
 }
-INLINE dd tanh_first(double x) {
+INLINE dd tanh_first(double x) {  // with e = exp(-2 |x|) - 1: -e / (2 + e)
   double a = fabs(x);
-  a = a < 25 ? a : 25;
-  dd e = expm1_first(2 * a);
+  first_exp r = exp_reduce(-2 * (a < 25 ? a : 25));
+  dd e = expm1_whole(r, quick_sum(-1, r.s));
   e = quick_sum(e.h, e.l);
-  dd d = sum(2, e.h), r = ratio(e, (dd){d.h, d.l + e.l});
-  return with_sign(r, bits_of(x) >> 63);
+  dd d = quick_sum(2, e.h);
+  return with_sign(ratio(e, (dd){d.h, d.l + e.l}), ~bits_of(x) >> 63);
 }
 
 // --- log
@@ -95,32 +111,41 @@ typedef struct first_log {
   double k;  // log x = log m + k log 2
 } first_log;
 
-INLINE first_log log_split(dd x) {  // of x.h + x.l
-  uint64_t u = bits_of(x.h), t = u - UINT64_C(0x3fe6a09e667f3bcd), e = t & UINT64_C(0xfff0000000000000);
-  double k = of_bits((t >> 52) ^ UINT64_C(0x4330000000000000));
-  k -= 4503599627370496.0;
-  k = k >= 2048 ? k - 4096 : k;
-  dd f = quick_sum(of_bits(u - e) - 1, x.l * of_bits(UINT64_C(0x3ff0000000000000) - e)), d = quick_sum(2, f.h);
-  dd s = ratio(f, (dd){d.h, d.l + f.l});
+INLINE first_log log_reduced(dd s, double k) {
   double zh = s.h * s.h;
   return (first_log){s, {zh, fma_(2 * s.h, s.l, fma_(s.h, s.h, -zh))}, k};
 }
-INLINE double log_tail(double w) {  // 1/7 + w/9 + ... + w^9/25
-  double w2 = w * w, q = quartet(w, w2, 1.0 / 19, 1.0 / 21, 1.0 / 23, 1.0 / 25);
-  q = fma_(w2 * w2, q, quartet(w, w2, 1.0 / 11, 1.0 / 13, 1.0 / 15, 1.0 / 17));
-  return fma_(w2, q, fma_(w, 1.0 / 9, 1.0 / 7));
+// m - 1 of x = m 2^k, m in [sqrt(1/2), sqrt(2)); *scale becomes 2^-k.
+INLINE double log_split(double x, double *k, double *scale) {
+  uint64_t u = bits_of(x) - UINT64_C(0x0006a09e667f3bcd), e = u & UINT64_C(0xfff0000000000000);  // (k + 1022) << 52
+  *k = of_bits(u >> 52 | UINT64_C(0x4330000000000000)) - (0x1p52 + 1022);
+  *scale = of_bits(UINT64_C(0x7fd0000000000000) - e);
+  return of_bits(u - e + UINT64_C(0x3fe6a09e667f3bcd)) - 1;
+}
+INLINE first_log log_split_one(double x) {
+  double k, scale, f = log_split(x, &k, &scale), d = 2 + f;
+  return log_reduced(ratio_d(f, (dd){d, f - (d - 2)}), k);
+}
+INLINE first_log log_split_two(dd x) {
+  double k, scale, m = log_split(x.h, &k, &scale);
+  dd f = quick_sum(m, x.l * scale), d = quick_sum(2, f.h);
+  return log_reduced(ratio(f, (dd){d.h, d.l + f.l}), k);
 }
 INLINE dd log_sum(first_log x, dd p) {  // 2 s (1 + z p) + k log 2
-  dd w = mul(x.z, p);
-  double a = 2 * x.s.h, b = 2 * x.s.l, t = a * w.h;
-  dd d = quick_sum(a, t);
-  d.l += fma_(b, w.h, b) + fma_(a, w.l, fma_(a, w.h, -t));
-  dd r = quick_sum(x.k * LN2_HI, d.h);
+  dd s = scale(x.s, 2), d = mul_add(s, mul(x.z, p), s), r = quick_sum(x.k * LN2_HI, d.h);
   return (dd){r.h, r.l + fma_(x.k, LN2_LO, d.l)};
 }
-INLINE dd log_first(dd x) {
-  first_log y = log_split(x);
-  return log_sum(y, add_small(ONE_OVER(3.0), (dd){y.z.h * fma_(y.z.h, log_tail(y.z.h), 1.0 / 5), 0}));
+INLINE dd log_whole(first_log x) {
+  double w = x.z.h, w2 = w * w;
+  double q = quartet(w, w2, 0x1.3b1395d4f9e5fp-4, 0x1.1118c74823a2fp-4, 0x1.df7ce9a6bcc7bp-5, 0x1.e02d197c00fbcp-5);
+  q = fma_(w2 * w, q, fma_(w2, 0x1.745d177a8f200p-4, fma_(w, 0x1.c71c71c6eaa8dp-4, 0x1.2492492492521p-3)));
+  return log_sum(x, mul_d_add(w, fma_(w, q, 1.0 / 5), ONE_OVER(3.0)));
+}
+INLINE dd log_first(double x) {
+  return log_whole(log_split_one(x));
+}
+INLINE dd log1p_first(double x) {
+  return log_whole(log_split_two(sum(1, x)));
 }
 
 // --- sin, cos, tan
@@ -136,19 +161,19 @@ INLINE first_reduced reduce_first(double x) {  // |x| < 2^20
   return (first_reduced){{h, l}, {zh, fma_(2 * h, l, fma_(h, h, -zh))}, bits_of(k), (fabs(h) > 0x1p-20) | (kk == 0)};
 }
 INLINE dd sin_or_cos_first(first_reduced x, bool c) {
-  double w = x.z.h;
-#define PICK(even, odd) (c ? 1.0 / even : 1.0 / odd)
-  double w2 = w * w,
-         q = fma_(w, -PICK(6402373705728000.0, 121645100408832000.0), PICK(20922789888000.0, 355687428096000.0));
-  q = fma_(w2 * w2, q,
-           quartet(w, w2, PICK(40320.0, 362880.0), -PICK(3628800.0, 39916800.0), PICK(479001600.0, 6227020800.0),
-                   -PICK(87178291200.0, 1307674368000.0)));
-  q = fma_(w, q, -PICK(720.0, 5040.0));
+  double w = x.z.h, w2 = w * w;
+#define PICK(even, odd) (c ? even : odd)
+  double q = fma_(w2 * w2, PICK(0x1.abe6c8cef66e1p-45, 0x1.92fcc2074003dp-49),
+                  quartet(w, w2, PICK(0x1.a01a01a019f8ap-16, 0x1.71de3a556c6f7p-19),
+                          PICK(-0x1.27e4fb775f632p-22, -0x1.ae64567f30704p-26),
+                          PICK(0x1.1eed8e6c48375p-29, 0x1.612460be74c20p-33),
+                          PICK(-0x1.93957de5197afp-37, -0x1.ae7dba623fc7ap-41)));
+  q = fma_(w, q, -PICK(1.0 / 720, 1.0 / 5040));
 #undef PICK
-  dd d = add_small(pick(c, ONE_OVER(24.0), ONE_OVER(120.0)), (dd){w * q, 0});
-  d = mul(x.z, add_small(pick(c, (dd){-0.5, 0}, minus(ONE_OVER(6.0))), mul(x.z, d)));
+  dd d = mul_d_add(w, q, pick(c, ONE_OVER(24.0), ONE_OVER(120.0)));
+  d = mul(x.z, mul_add(x.z, d, pick(c, (dd){-0.5, 0}, minus(ONE_OVER(6.0)))));
   dd b = pick(c, (dd){1, 0}, x.r);
-  return add_small(b, mul(b, d));
+  return mul_add(b, d, b);
 }
 INLINE dd sine_first(double a, bool *fine) {
   first_reduced r = reduce_first(a);
@@ -163,8 +188,9 @@ INLINE dd cosine_first(double a, bool *fine) {
 INLINE dd tangent_first(double a, bool *fine) {
   first_reduced r = reduce_first(a);
   bool odd = r.quadrant & 1;
+  dd s = sin_or_cos_first(r, false), c = sin_or_cos_first(r, true);
   *fine = r.fine;
-  return with_sign(ratio(sin_or_cos_first(r, odd), sin_or_cos_first(r, !odd)), odd);
+  return with_sign(ratio(pick(odd, c, s), pick(odd, s, c)), odd);
 }
 
 // --- atan2
@@ -176,24 +202,24 @@ INLINE dd atan2_first(double y, double x) {
   double c = far ? 1 : middle ? 0.5 : 0, dh = fma_(c, low, high);
   dd angle = pick(far, (dd){0.5 * PI_2_A, 0.5 * PI_2_B}, pick(middle, (dd){ATAN_HALF, ATAN_HALF_LOW}, (dd){0, 0}));
   dd base = pick(swap, (dd){PI_2_A, PI_2_B}, pick(left, (dd){2 * PI_2_A, 2 * PI_2_B}, (dd){0, 0}));
-  dd u = ratio((dd){fma_(-c, high, low), 0}, (dd){dh, fma_(c, low, high - dh)});
-  dd z = {-u.h * u.h, -fma_(2 * u.h, u.l, fma_(u.h, u.h, -u.h * u.h))};
-  double w = z.h, w2 = w * w, w4 = w2 * w2, q = fma_(w, 1.0 / 31, 1.0 / 29);
-  q = fma_(w4, q, quartet(w, w2, 1.0 / 21, 1.0 / 23, 1.0 / 25, 1.0 / 27));
-  q = fma_(w4, q, quartet(w, w2, 1.0 / 13, 1.0 / 15, 1.0 / 17, 1.0 / 19));
-  q = fma_(w2 * w, q, fma_(w2, 1.0 / 11, fma_(w, 1.0 / 9, 1.0 / 7)));
-  dd d = mul(z, add_small(ONE_OVER(3.0), (dd){w * fma_(w, q, 1.0 / 5), 0}));
-  d = add_small(u, mul(u, d));
-  uint64_t odd = swap ^ left;
-  dd r = add_small(add_small(base, with_sign(angle, odd)), with_sign(d, odd));
-  return with_sign(r, bits_of(y) >> 63);
+  dd u = ratio_d(fma_(-c, high, low), (dd){dh, fma_(c, low, high - dh)});
+  double w = -u.h * u.h, wl = -fma_(2 * u.h, u.l, fma_(u.h, u.h, w)), w2 = w * w;  // -u^2
+  double q = quartet(w, w2, 0x1.110e4bff82cd6p-4, 0x1.e149591e7cc06p-5, 0x1.a57f1580e0abfp-5, 0x1.2f71bd06cb521p-5);
+  q = fma_(w2 * w2, q, quartet(w, w2, 0x1.2492492492334p-3, 0x1.c71c71c6d35ffp-4, 0x1.745d1716c53bep-4, 0x1.3b13a20613fd7p-4));
+  dd d = mul((dd){w, wl}, mul_d_add(w, fma_(w, q, 1.0 / 5), ONE_OVER(3.0)));
+  d = add_small(angle, mul_add(u, d, u));
+  d = mul_add((dd){swap ^ left ? -1 : 1, 0}, d, base);
+  return with_sign(d, bits_of(y) >> 63);
 }
 
 // --- pow
 INLINE dd log_fine(double x) {  // with a double-double 1/5, too
-  first_log y = log_split((dd){x, 0});
-  dd p = add_small(ONE_OVER(5.0), (dd){y.z.h * log_tail(y.z.h), 0});
-  return log_sum(y, add_small(ONE_OVER(3.0), mul(y.z, p)));
+  first_log y = log_split_one(x);
+  double w = y.z.h, w2 = w * w;
+  double q = quartet(w, w2, 0x1.1110f807e8c01p-4, 0x1.e1eff99e23b94p-5, 0x1.acf8627f00a18p-5, 0x1.b2df9aca4a13fp-5);
+  q = fma_(w2 * w, q, fma_(w2, 0x1.3b13b16b4535dp-4, fma_(w, 0x1.745d1745a3f62p-4, 0x1.c71c71c71c822p-4)));
+  q = fma_(w, q, 1.0 / 7);
+  return log_sum(y, mul_add(y.z, mul_d_add(w, q, ONE_OVER(5.0)), ONE_OVER(3.0)));
 }
 INLINE dd pow_first(dd e) {  // exp(e); e.l may be 2^-44
   e = pick(fabs(e.h) < 690, e, (dd){0, 0});
