@@ -26,45 +26,16 @@
 #include "hlo/eval_fast.h"
 #include "hlo/eval_fast64_first.h"
 
-// --- functions of one or two blocks
-INLINE dd logistic(double a) {
-  return divide((dd){1, 0}, add((dd){1, 0}, exp_dd((dd){-a, 0})));
-}
-INLINE dd tanh_dd(double a) {  // beyond 25 it is 1 to more than 70 bits
-  double b = a > 25 ? 25 : a < -25 ? -25 : a;
-  dd e = expm1_dd(2 * b);
-  return divide(e, add(e, (dd){2, 0}));
-}
-INLINE dd atan2_dd(double y, double x) {
-  double a = fabs(y), b = fabs(x);
-  dd r = atan_unit(a < b ? a : b, a < b ? b : a);
-  r = pick(a > b, add((dd){PI_2_A, PI_2_B}, minus(r)), r);
-  r = pick(x < 0, add((dd){2 * PI_2_A, 2 * PI_2_B}, minus(r)), r);
-  return with_sign(r, bits_of(y) >> 63);
-}
-INLINE dd rsqrt_from(double a, double y) {  // y: a first approximation, as of cbrt_from
-  dd p = mul_d((dd){y, 0}, y), q = mul_d(p, a);
-  double e = (1 - q.h) - q.l;
-  return quick_sum(y, y * e * (0.5 + 0.375 * e));
-}
-INLINE dd cbrt_from(double a, double y) {
-  dd p = mul_d((dd){y, 0}, y), q = mul_d(p, y);
-  return quick_sum(y, ((a - q.h) - q.l) / (3 * p.h));
-}
+// --- functions of several blocks
 INLINE double atan2_within(double y, double x, double v) {
   double a = fabs(y), b = fabs(x), low = a < b ? a : b, high = a < b ? b : a;
   return ((low > 0x1p-400) & (high < 0x1p400)) ? v : NAN;
 }
-INLINE double pow_within(double a, double b, dd e, double v) {  // e = b log a
-  return ((fabs(e.h) < 690) & (a > 0x1p-1000) & (a < 0x1p1000) & (fabs(b) > 0x1p-500)) ? v : NAN;
-}
-INLINE double pow_first_one(double a, double b) {
-  dd e = mul_d(log_fine(a), b);
-  return pow_within(a, b, e, settle_first(pow_first(e), fma_(fabs(e.h), FIRST_POW_LOG, FIRST_EXP)));
-}
 INLINE double pow_second_one(double a, double b) {
   dd e = mul_d(log_dd(a), b);
-  return pow_within(a, b, e, settle(exp_dd(pick(fabs(e.h) < 690, e, (dd){0, 0})), EPS_POW));
+  bool inside = fabs(e.h) < 690;
+  double r = settle(exp_dd(pick(inside, e, (dd){0, 0})), EPS_POW);
+  return (inside & (a > 0x1p-1000) & (a < 0x1p1000) & (fabs(b) > 0x1p-500)) ? r : NAN;
 }
 // The quotient rounded to an integer misses by less than 5/8, so the remainder has no more bits than b: it is exact.
 INLINE double fmod_any(double x, double y) {
@@ -90,10 +61,10 @@ INLINE double fmod_any(double x, double y) {
 // Domains: what the reductions bear, and where neither a result nor an error term is subnormal.
 UNARY(exp, fabs(a) < 600, FIRST_EXP, exp_first(a), exp_dd((dd){a, 0}))
 UNARY(expm1, (fabs(a) < 600) & (fabs(a) > 0x1p-900), FIRST_EXPM1, expm1_first(a), expm1_dd(a))
-UNARY(logistic, fabs(a) < 600, FIRST_EXP, logistic_first(a), logistic(a))
+UNARY(logistic, fabs(a) < 600, FIRST_EXP, logistic_first(a), logistic_dd(a))
 UNARY(log, (a > 0x1p-1000) & (a < 0x1p1000) & (a != 1), FIRST_LOG, log_first(a), log_dd(a))
 UNARY(log1p, (a > -1) & (a < 0x1p1000) & (fabs(a) > 0x1p-400), FIRST_LOG, log1p_first(a), log1p_dd(a))
-UNARY(tanh, fabs(a) > 0x1p-900, FIRST_EXPM1, tanh_first(a), tanh_dd(a))
+UNARY(tanh, fabs(a) > 0x1p-900, FIRST_TANH, tanh_first(a), tanh_dd(a))
 UNARY(sin, (fabs(a) < 0x1p20) & (fabs(a) > 0x1p-400), FIRST_SIN, sine_first(a, &fine), sine(a))
 UNARY(cos, fabs(a) < 0x1p20, FIRST_SIN, cosine_first(a, &fine), cosine(a))
 UNARY(tan, (fabs(a) < 0x1p20) & (fabs(a) > 0x1p-400), FIRST_TAN, tangent_first(a, &fine), tangent(a))
@@ -111,10 +82,41 @@ INLINE double rsqrt_one(double a, double y) {
            expr)
 BINARY(cbrt_refine, cbrt_one(x[i], y[i]))
 BINARY(rsqrt_refine, rsqrt_one(x[i], y[i]))
-BINARY(pow_first, pow_first_one(x[i], y[i]))
 BINARY(atan2_first, atan2_within(x[i], y[i], settle_first(atan2_first(x[i], y[i]), FIRST_ATAN)))
 BINARY(pow_second, pow_second_one(x[i], y[i]))
 BINARY(atan2_second, atan2_within(x[i], y[i], settle(atan2_dd(x[i], y[i]), EPS)))
+// pow in two loops, which together wait less for their own results: b log a as h + l, then its exponential.
+#define POW_LOG_LOOP                      \
+  {                                       \
+    for (int64_t i = 0; i < n; i++) {     \
+      dd e = mul_d(log_fine(x[i]), y[i]); \
+      h[i] = e.h, l[i] = e.l;             \
+    }                                     \
+  }
+#define POW_EXP_LOOP                                                                     \
+  {                                                                                      \
+    for (int64_t i = 0; i < n; i++) {                                                    \
+      dd e = {h[i], l[i]};                                                               \
+      z[i] = ((fabs(e.h) < 690) & (x[i] > 0x1p-1000) & (x[i] < 0x1p1000))                \
+                 ? settle_first(pow_first(e), fma_(fabs(e.h), FIRST_POW_LOG, FIRST_EXP)) \
+                 : NAN;                                                                  \
+    }                                                                                    \
+  }
+VERSIONS_OF(pow_log,
+            (int64_t n, const double *restrict x, const double *restrict y, double *restrict h, double *restrict l),
+            (n, x, y, h, l), POW_LOG_LOOP)
+VERSIONS_OF(pow_exp,
+            (int64_t n, const double *restrict x, const double *restrict y, const double *restrict h,
+             const double *restrict l, double *restrict z),
+            (n, x, y, h, l, z), POW_EXP_LOOP)
+static void hlo_fast64_pow_first(int64_t n, const double *restrict x, const double *restrict y, double *restrict z) {
+  double h[EVAL_BLOCK], l[EVAL_BLOCK];
+  for (int64_t i = 0; i < n; i += EVAL_BLOCK) {
+    int64_t m = n - i < EVAL_BLOCK ? n - i : EVAL_BLOCK;
+    hlo_fast64_pow_log(m, x + i, y + i, h, l);
+    hlo_fast64_pow_exp(m, x + i, y + i, h, l, z + i);
+  }
+}
 BINARY(fmod_first, fmod_any(x[i], y[i]))
 const hlo_fast64_binary_passes hlo_fast64_pow = {hlo_fast64_pow_first, hlo_fast64_pow_second};
 const hlo_fast64_binary_passes hlo_fast64_atan2 = {hlo_fast64_atan2_first, hlo_fast64_atan2_second};

@@ -77,8 +77,7 @@ INLINE dd scale(dd a, double s) {  // by a power of two
 }
 
 // 1/n as a double-double: the remainder of the first division is exact.
-#define ONE_OVER(n) \
-  ((dd){1.0 / (n), __builtin_fma(-(1.0 / (n)), (n), 1.0) / (n)})
+#define ONE_OVER(n) ((dd){1.0 / (n), __builtin_fma(-(1.0 / (n)), (n), 1.0) / (n)})
 
 // Rounds where the error cannot change the result.
 INLINE double settle(dd a, double eps) {
@@ -94,8 +93,8 @@ INLINE double power_of_two(double k_rounder) {
 }
 
 typedef struct exp_parts {
-  dd m1;      // exp(r) - 1
-  double s;   // 2^k
+  dd m1;     // exp(r) - 1
+  double s;  // 2^k
 } exp_parts;
 
 INLINE exp_parts exp_split(dd x) {  // |x| < 691
@@ -267,6 +266,32 @@ INLINE dd log1p_dd(double a) {
   return add(log_dd(u.h), c);
 }
 
+// --- functions of one or two blocks
+INLINE dd logistic_dd(double a) {
+  return divide((dd){1, 0}, add((dd){1, 0}, exp_dd((dd){-a, 0})));
+}
+INLINE dd tanh_dd(double a) {  // beyond 25 it is 1 to more than 70 bits
+  double b = a > 25 ? 25 : a < -25 ? -25 : a;
+  dd e = expm1_dd(2 * b);
+  return divide(e, add(e, (dd){2, 0}));
+}
+INLINE dd atan2_dd(double y, double x) {
+  double a = fabs(y), b = fabs(x);
+  dd r = atan_unit(a < b ? a : b, a < b ? b : a);
+  r = pick(a > b, add((dd){PI_2_A, PI_2_B}, minus(r)), r);
+  r = pick(x < 0, add((dd){2 * PI_2_A, 2 * PI_2_B}, minus(r)), r);
+  return with_sign(r, bits_of(y) >> 63);
+}
+INLINE dd rsqrt_from(double a, double y) {  // y: a first approximation, as of cbrt_from
+  dd p = mul_d((dd){y, 0}, y), q = mul_d(p, a);
+  double e = (1 - q.h) - q.l;
+  return quick_sum(y, y * e * (0.5 + 0.375 * e));
+}
+INLINE dd cbrt_from(double a, double y) {
+  dd p = mul_d((dd){y, 0}, y), q = mul_d(p, y);
+  return quick_sum(y, ((a - q.h) - q.l) / (3 * p.h));
+}
+
 // --- loops
 // Versions by instruction set, with equal results: where there is no FMA the C library's does the same, slowly.
 #if defined(__GNUC__) && !defined(__clang__)
@@ -275,24 +300,23 @@ INLINE dd log1p_dd(double a) {
 #define WIDEST
 #endif
 #if defined(__x86_64__) && defined(__GNUC__)
-#define VERSIONS(NAME, PARAMS, ARGS, out, expr)                                                       \
-  __attribute__((target("avx512f,avx512dq,avx512vl,fma" WIDEST), noinline))                           \
-  static void NAME##_avx512 PARAMS LOOP(out, expr)                                                    \
-  __attribute__((target("avx2,fma"), noinline)) static void NAME##_avx2 PARAMS LOOP(out, expr)        \
-  __attribute__((noinline)) static void NAME##_base PARAMS LOOP(out, expr)                            \
-  static void hlo_fast64_##NAME PARAMS {                                                                 \
-    if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))                     \
-      NAME##_avx512 ARGS;                                                                             \
-    else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))                         \
-      NAME##_avx2 ARGS;                                                                               \
-    else                                                                                              \
-      NAME##_base ARGS;                                                                               \
+#define VERSIONS_OF(NAME, PARAMS, ARGS, BODY)                                                                     \
+  __attribute__((target("avx512f,avx512dq,avx512vl,fma" WIDEST), noinline)) static void NAME##_avx512 PARAMS BODY \
+      __attribute__((target("avx2,fma"), noinline)) static void NAME##_avx2 PARAMS BODY                           \
+      __attribute__((noinline)) static void NAME##_base PARAMS BODY static void hlo_fast64_##NAME PARAMS {        \
+    if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))                                 \
+      NAME##_avx512 ARGS;                                                                                         \
+    else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))                                     \
+      NAME##_avx2 ARGS;                                                                                           \
+    else                                                                                                          \
+      NAME##_base ARGS;                                                                                           \
   }
 #else
-#define VERSIONS(NAME, PARAMS, ARGS, out, expr) static void hlo_fast64_##NAME PARAMS LOOP(out, expr)
+#define VERSIONS_OF(NAME, PARAMS, ARGS, BODY) static void hlo_fast64_##NAME PARAMS BODY
 #endif
-#define LOOP(out, expr)                               \
-  {                                                   \
-    for (int64_t i = 0; i < n; i++) out[i] = (expr);  \
+#define VERSIONS(NAME, PARAMS, ARGS, out, expr) VERSIONS_OF(NAME, PARAMS, ARGS, LOOP(out, expr))
+#define LOOP(out, expr)                              \
+  {                                                  \
+    for (int64_t i = 0; i < n; i++) out[i] = (expr); \
   }
 #endif

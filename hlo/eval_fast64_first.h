@@ -2,22 +2,28 @@
 // First passes of the vector loops for f64 (eval_fast64.c): the methods of eval_fast64_dd.h with one or two
 // double-double terms in place of three to five, and Taylor tails without long chains.
 //
-// Where these decide, so would the second passes: their bounds are smaller than the difference of FIRST_... and the
-// error here, which was at most (against the second passes, 3 million arguments each)
-//   exp, logistic  2^-61.5  r^4 q, up to 2^-10.7 of the result, in plain double
-//   expm1, tanh    2^-59.7  the same, relative to exp(r) - 1
-//   log, log1p     2^-62.6  z^2/5 of z = s^2 <= 2^-5.1
-//   sin, cos, tan  2^-62.2  z^3/720 of z <= 2^-0.7
-//   atan2          2^-61.9  z^2/5 of z <= 2^-4
+// Polynomials interpolate at Chebyshev's nodes. Relative errors, the sums of what is named (u = 2^-53; h, l the parts
+// of the reduced argument, of which a plain double tail sees h only); those of double-double steps are below 2^-95:
+//   exp, logistic  2^-61.3  p2 q <= 2^-10.8 of exp(r) >= 2^-1/2: p2 3 u, q 2.2 u, the last sum 2^-64; polynomial
+//   2^-66.3 expm1          2^-59.5  the same, relative to exp(r) - 1, and for k = 1 at r = -log(2)/2 to 2 exp(r) - 1 =
+//   0.414 tanh           2^-59.8  expm1 of a negative number, times 2 / (2 + e) <= 1.18 where k = 0 log, log1p 2^-62.6
+//   z l-part 4.5 u of z^2 Q <= 2^-12.4; Q 2 u of z^2 Q w; polynomial 2^-66.4 log_fine       2^-68.4  the same of z^3/7
+//   <= 2^-18; polynomial 2^-72 sin, cos       2^-62.2  z l-part 3 u of z^3/720 <= 2^-11.6 of cos(r) >= 2^-1/2;
+//   polynomial 2^-65.6; r 2^-65 for
+//                           |r| > 2^-20, as x - k P1 is exact, and the rest within 2^-86
+//   tan            2^-61.9  both
+//   atan2          2^-62.5  Q 2.2 u of z^2 Q <= 2^-10.4; polynomial 2^-63.8
+// Where these decide, so would the second passes, whose bounds are far below the differences of these and FIRST_...
 #ifndef HLO_EVAL_FAST64_FIRST_H
 #define HLO_EVAL_FAST64_FIRST_H
 
 #include "hlo/eval_fast64_dd.h"
 
-#define FIRST_EXP 0x1p-60
+#define FIRST_EXP 0x1.8p-61
 #define FIRST_EXPM1 0x1p-59
+#define FIRST_TANH 0x1.8p-60
 #define FIRST_LOG 0x1.8p-62
-#define FIRST_SIN 0x1p-61
+#define FIRST_SIN 0x1.8p-62
 #define FIRST_TAN 0x1p-61
 #define FIRST_ATAN 0x1p-61
 #define FIRST_POW_LOG 0x1p-67  // times the exponent, and FIRST_EXP
@@ -63,9 +69,11 @@ INLINE first_exp exp_reduced(double h, double l, double s) {
   double p = h * h, pl = fma_(h, h, -p), p2 = p * p;
   double v = fma_(h, sixth.h, 0.5), vl = fma_(h, sixth.l, fma_(h, sixth.h, 0.5 - v));
   double t = p * v, tl = fma_(pl, v, fma_(p, vl, fma_(p, v, -t)));
-  double q = fma_(p2, 0x1.61a5be5d24b84p-33,
-                  quartet(h, p, 0x1.71de3a57c1e1dp-19, 0x1.27e4e1f7222cbp-22, 0x1.ae643b4c93515p-26, 0x1.1f66d948a47fep-29));
-  q = fma_(p2, q, quartet(h, p, 0x1.1111111111111p-7, 0x1.6c16c16c167e2p-10, 0x1.a01a01a019ddcp-13, 0x1.a01a01a47a591p-16));
+  double q =
+      fma_(p2, 0x1.61a5be5d24b84p-33,
+           quartet(h, p, 0x1.71de3a57c1e1dp-19, 0x1.27e4e1f7222cbp-22, 0x1.ae643b4c93515p-26, 0x1.1f66d948a47fep-29));
+  q = fma_(p2, q,
+           quartet(h, p, 0x1.1111111111111p-7, 0x1.6c16c16c167e2p-10, 0x1.a01a01a019ddcp-13, 0x1.a01a01a47a591p-16));
   q = fma_(h, q, 1.0 / 24);
   dd b = quick_sum(h, t);
   return (first_exp){b.h, fma_(p2, q, fma_(l, b.h, l) + (b.l + tl)), s};
@@ -163,11 +171,11 @@ INLINE first_reduced reduce_first(double x) {  // |x| < 2^20
 INLINE dd sin_or_cos_first(first_reduced x, bool c) {
   double w = x.z.h, w2 = w * w;
 #define PICK(even, odd) (c ? even : odd)
-  double q = fma_(w2 * w2, PICK(0x1.abe6c8cef66e1p-45, 0x1.92fcc2074003dp-49),
-                  quartet(w, w2, PICK(0x1.a01a01a019f8ap-16, 0x1.71de3a556c6f7p-19),
-                          PICK(-0x1.27e4fb775f632p-22, -0x1.ae64567f30704p-26),
-                          PICK(0x1.1eed8e6c48375p-29, 0x1.612460be74c20p-33),
-                          PICK(-0x1.93957de5197afp-37, -0x1.ae7dba623fc7ap-41)));
+  double q = fma_(
+      w2 * w2, PICK(0x1.abe6c8cef66e1p-45, 0x1.92fcc2074003dp-49),
+      quartet(w, w2, PICK(0x1.a01a01a019f8ap-16, 0x1.71de3a556c6f7p-19),
+              PICK(-0x1.27e4fb775f632p-22, -0x1.ae64567f30704p-26), PICK(0x1.1eed8e6c48375p-29, 0x1.612460be74c20p-33),
+              PICK(-0x1.93957de5197afp-37, -0x1.ae7dba623fc7ap-41)));
   q = fma_(w, q, -PICK(1.0 / 720, 1.0 / 5040));
 #undef PICK
   dd d = mul_d_add(w, q, pick(c, ONE_OVER(24.0), ONE_OVER(120.0)));
@@ -205,8 +213,11 @@ INLINE dd atan2_first(double y, double x) {
   dd u = ratio_d(fma_(-c, high, low), (dd){dh, fma_(c, low, high - dh)});
   double w = -u.h * u.h, wl = -fma_(2 * u.h, u.l, fma_(u.h, u.h, w)), w2 = w * w;  // -u^2
   double q = quartet(w, w2, 0x1.110e4bff82cd6p-4, 0x1.e149591e7cc06p-5, 0x1.a57f1580e0abfp-5, 0x1.2f71bd06cb521p-5);
-  q = fma_(w2 * w2, q, quartet(w, w2, 0x1.2492492492334p-3, 0x1.c71c71c6d35ffp-4, 0x1.745d1716c53bep-4, 0x1.3b13a20613fd7p-4));
-  dd d = mul((dd){w, wl}, mul_d_add(w, fma_(w, q, 1.0 / 5), ONE_OVER(3.0)));
+  q = fma_(w2 * w2, q,
+           quartet(w, w2, 0x1.2492492492334p-3, 0x1.c71c71c6d35ffp-4, 0x1.745d1716c53bep-4, 0x1.3b13a20613fd7p-4));
+  dd d = mul_d_add(w, fma_(w, q, 1.0 / 5), ONE_OVER(3.0));
+  d.l = fma_(wl, 1.0 / 5, d.l);
+  d = mul((dd){w, wl}, d);
   d = add_small(angle, mul_add(u, d, u));
   d = mul_add((dd){swap ^ left ? -1 : 1, 0}, d, base);
   return with_sign(d, bits_of(y) >> 63);
@@ -221,8 +232,7 @@ INLINE dd log_fine(double x) {  // with a double-double 1/5, too
   q = fma_(w, q, 1.0 / 7);
   return log_sum(y, mul_add(y.z, mul_d_add(w, q, ONE_OVER(5.0)), ONE_OVER(3.0)));
 }
-INLINE dd pow_first(dd e) {  // exp(e); e.l may be 2^-44
-  e = pick(fabs(e.h) < 690, e, (dd){0, 0});
+INLINE dd pow_first(dd e) {  // exp(e) for |e| < 691; e.l may be 2^-44
   double k = fma_(e.h, LOG2E, ROUNDER), kk = k - ROUNDER;
   double f = fma_(-kk, LN2_HI, e.h), h = fma_(-kk, LN2_LO, f), l = fma_(-kk, LN2_LO, f - h);
   dd r = quick_sum(h, l + e.l);
