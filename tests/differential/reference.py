@@ -12,7 +12,8 @@ largest value for sums, `slack` for graphs. Each program then runs on the other 
 within tolerance.def; graphs (reference_graphs.py) also in the interpreter, as the passes leave them.
 
 Where results differ the specification decides. DEVIATIONS lists what is known of the oracles, each with its reason and
-excused for the named oracle, operations, and elements only. reference_coverage.py checks that every operation and element
+excused for the named oracle, operations, and elements only; an element for which every oracle is excused is a failure, for
+want of one that decides it. reference_coverage.py checks that every operation and element
 type has been compared, reference_attributes.py that every attribute has been varied.
 
 Needs jax, jaxlib, numpy and ml_dtypes; exits with 77 without them. Closes with `N passed, N failed, N skipped`.
@@ -111,14 +112,18 @@ def within(got, want, slack, zeros_alike):
         return (np.abs(g - w) <= slack) & ((g != w) | zeros_alike | (np.signbit(g) == np.signbit(w)) | (slack > 0))
 
 
-def compare(case, oracle, got, want, used):
-    """What differs beyond the known deviations: a message, or None."""
+def compare(case, oracle, got, want, used, excused=None):
+    """What differs beyond the known deviations: a message, or None. `excused` takes the masks of what they excuse."""
     for i, (g, w) in enumerate(zip(got, want)):
         bad = differing(case, g, w)
         if case.slack is not None and bad.shape == w.shape:
             bad &= ~within(g, w, case.slack[i][oracle == "xla"], oracle == "xla")
         if case.free is not None and bad.shape == case.free[i].shape:
             bad &= ~case.free[i]
+        if oracle == "numpy" and case.loose is not None and bad.shape == case.loose.shape:
+            if excused is not None and (bad & case.loose).any():
+                excused.setdefault(i, {})[oracle] = bad & case.loose
+            bad &= ~case.loose
         if not bad.any():
             continue
         if g.shape != w.shape or g.dtype != w.dtype:
@@ -128,10 +133,13 @@ def compare(case, oracle, got, want, used):
                 break
             if deviation.oracle != oracle.split()[0] or case.op not in deviation.ops:
                 continue
-            excused = np.broadcast_to(deviation.excuses(case, g, w), bad.shape)
-            if (bad & excused).any():
+            known = np.broadcast_to(deviation.excuses(case, g, w), bad.shape)
+            if (bad & known).any():
                 used[(oracle, deviation.reason)] += 1
-            bad = bad & ~excused
+                if excused is not None:
+                    excused.setdefault(i, {}).setdefault(oracle, np.zeros(bad.shape, bool))
+                    excused[i][oracle] |= bad & known
+            bad = bad & ~known
         if bad.any():
             at = tuple(int(n) for n in np.argwhere(bad)[0])
             shown = ""
@@ -229,9 +237,25 @@ class Tally:
         self.covered, self.gaps = set(), set()
 
 
+def undecided(case, got, compared, excused):
+    """A message if every oracle that a case was compared with is excused for the same element: nothing decides it then."""
+    for i, masks in excused.items():
+        if len(masks) == compared:
+            alone = np.logical_and.reduce(list(masks.values()))
+            if alone.any():
+                at = tuple(int(n) for n in np.argwhere(alone)[0])
+                return "result %d, element %s: lemnos %r, all of %s excused" % (
+                    i,
+                    list(at),
+                    got[i][at],
+                    ", ".join(masks),
+                )
+    return None
+
+
 def judge(case, got, theirs, tally, verbose):
     """Messages about a case, and how many oracles it was compared with."""
-    messages, compared = [], 0
+    messages, compared, excused = [], 0, {}
     for name, want in theirs.items():
         if isinstance(want, str):
             tally.refused[name] += want != "not asked"
@@ -242,9 +266,12 @@ def judge(case, got, theirs, tally, verbose):
         if isinstance(got, str):
             continue
         want = [from_bits(w, element_type(t)) for w, t in zip(want, case.results)]
-        message = compare(case, name, got, want, tally.used)
+        message = compare(case, name, got, want, tally.used, excused)
         if message:
             messages.append(message)
+    message = undecided(case, got, compared, excused)
+    if message:
+        messages.append(message)
     if isinstance(got, str):
         if compared:
             messages.append("lemnos: " + got)

@@ -10,6 +10,7 @@ import itertools
 
 import numpy as np
 
+from reference_formulas import cut_precision
 from reference_processes import attributes, flat_grids, grids, groups_of, parallel
 from reference_program import *  # noqa: F403
 from reference_structured import compare_region, identity
@@ -368,6 +369,7 @@ def configurations(rng):
     for kind, (exponent, mantissa) in itertools.product(BIG, [(1, 0), (2, 3), (8, 0), (8, 7), (5, 10), (11, 52)]):
         case = Program("unary float", "reduce_precision")
         x, text = values(rng, kind, (12,)), "exponent_bits = %d : i32, mantissa_bits = %d : i32" % (exponent, mantissa)
+        case.expected, case.loose = [cut_precision(x, exponent, mantissa)], np.isnan(x.astype(np.float64))
         yield case.done(case.emit("reduce_precision", [case.arg(x)], type_text(x), text))
     for kind in BIG:  # a deviation of zero leaves the mean
         case = Program(

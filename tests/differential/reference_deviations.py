@@ -11,7 +11,8 @@ import re
 import ml_dtypes
 import numpy as np
 
-from reference_program import KINDS, name_of
+from reference_formulas import FUNCTIONS
+from reference_program import KINDS, name_of, pattern
 
 Deviation = collections.namedtuple("Deviation", "oracle ops reason excuses")
 
@@ -59,6 +60,15 @@ def subnormal(case, got, want):
 
 def small_float(case, got, want):
     return kind(got).bits == 8 and not kind(got).integer
+
+
+def twice_rounded(case, got, want):
+    """f8 by way of f16, as far as that explains the other result."""
+    if not small_float(case, got, want) or any(a.dtype != got.dtype for a in case.arguments):
+        return False
+    with np.errstate(all="ignore"):
+        through = FUNCTIONS[case.op](*(wide(a) for a in case.arguments)).astype(np.float16).astype(got.dtype)
+    return pattern(np.broadcast_to(through, want.shape)) == pattern(want)
 
 
 def has_high_index(case, got, want):
@@ -148,7 +158,8 @@ DEVIATIONS = [
         "xla",
         {"reduce", "reduce_window", "select_and_scatter"},
         "subnormals are flushed to zero in regions",
-        lambda case, got, want: is_subnormal(got) | is_subnormal(want),
+        lambda case, got, want: (is_subnormal(got) | is_subnormal(want))
+        & (abs(wide(got) - wide(want)) <= 256 * TINY.get(kind(got).name, 2.0**-126)),
     ),
     Deviation(
         "xla",
@@ -158,6 +169,7 @@ DEVIATIONS = [
         and kind(case.arguments[0]).name == "f4E2M1FN"
         and np.abs(wide(case.arguments[0])) == 6,
     ),
+    Deviation("xla", {"sqrt", "add", "subtract", "divide"}, "f8 is rounded to f16 first", twice_rounded),
     Deviation(
         "xla",
         {"reduce_precision"},
@@ -282,7 +294,8 @@ DEVIATIONS = [
         "xla",
         {"sort"},
         "a dimension below -1 is not adjusted",
-        lambda case, got, want: int(re.search(r"dimension = (-?\d+)", case.body)[1]) < -1,
+        lambda case, got, want: int(re.search(r"dimension = (-?\d+)", case.body)[1]) < -1
+        and any(a.dtype == want.dtype and (pattern(a) == pattern(want)).all() for a in case.arguments),
     ),
     Deviation(
         "reference",

@@ -142,7 +142,8 @@ class Program:
     as a formula of the specification gives them in NumPy. `avoid` names oracles that are not asked. `functions` are texts of
     functions that are called, with names that start with @helper. `free` are masks over the results that nothing decides. `used`
     has every operation with the kinds of its operands and results. `slack` has, for graphs, a pair of absolute errors for each
-    result: of devices and StableHLO's interpreter, and of XLA.
+    result: of devices and StableHLO's interpreter, and of XLA. `loose` is the mask of elements for which `expected` is not
+    good enough.
     """
 
     def __init__(self, family, op, ulps=0, close=0, note="", expected=None, avoid=()):
@@ -156,6 +157,7 @@ class Program:
             None,
             None,
         )
+        self.loose = None
         self.arguments, self.lines, self.returns, self.results = [], [], [], []
         self.types, self.count, self.name = {}, 0, ""
 
