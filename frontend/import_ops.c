@@ -65,12 +65,25 @@ static bool finish_attrs(import_ctx *c, const mlir_op *op, hlo_op hop, hlo_instr
   return true;
 }
 
-// A dot algorithm of one component says what the operands are rounded to: they are, and keep their type. More components
-// emulate a precision that the operands' own type gives. Accumulation is never less precise than asked for.
+// Was x made by rounding to t (tf32: reduce_precision)? What export wrote is not rounded again.
+static bool is_rounded(const hlo_instr *x, const hlo_dtype *t) {
+  if (t) return x->op == HLO_OP_CONVERT && x->operands[0]->shape->dtype == *t;
+  if (x->op != HLO_OP_REDUCE_PRECISION) return false;
+  const hlo_attrs_reduce_precision *a = HLO_ATTRS(x, reduce_precision);
+  return a->exponent_bits == 8 && a->mantissa_bits == 10;
+}
+
+// A dot algorithm of one component and one product says what the operands are rounded to: they are, and keep their type. More
+// components or products (JAX's BF16_BF16_F32_X3 has one component and three products) emulate a precision that the operands'
+// own type gives. Accumulation is never less precise than asked for.
 static void round_dot_operands(import_scope *s, const mlir_op *op, hlo_instr **operands) {
   static const char *const types[] = {"lhs_precision_type", "rhs_precision_type"};
   static const char *const counts[] = {"lhs_component_count", "rhs_component_count"};
   const mlir_attr *algorithm = mlir_op_attr(op, "algorithm");
+  const mlir_attr *products = algorithm ? mlir_attr_entry(algorithm, "num_primitive_operations") : NULL;
+  int64_t n_products = 1;
+  if (products) import_int(products, &n_products);
+  if (n_products != 1) return;
   hlo_builder b = import_builder(s, op->loc);
   for (int k = 0; algorithm && k < 2; k++) {
     const mlir_attr *type = mlir_attr_entry(algorithm, types[k]), *count = mlir_attr_entry(algorithm, counts[k]);
@@ -82,12 +95,13 @@ static void round_dot_operands(import_scope *s, const mlir_op *op, hlo_instr **o
       continue;
     int bits = hlo_dtype_table[x->shape->dtype].bits;
     if (strv_eq_cstr(type->type->name, "tf32") && bits >= 32) {
+      if (is_rounded(x, NULL)) continue;
       hlo_attrs_reduce_precision *a = hlo_attrs_create(s->computation->module->arena, HLO_ATTR_LIST_reduce_precision);
       a->exponent_bits = 8;
       a->mantissa_bits = 10;
       operands[k] = hlo_build(&b, HLO_OP_REDUCE_PRECISION, NULL, 1, &x, 0, NULL, a);
     } else if (hlo_dtype_from_stablehlo(type->type->name, &t) && hlo_dtype_is_float(t) && t != x->shape->dtype &&
-               hlo_dtype_table[t].bits <= bits) {
+               hlo_dtype_table[t].bits <= bits && !is_rounded(x, &t)) {
       operands[k] = hlo_build_convert(&b, hlo_build_convert(&b, x, t), x->shape->dtype);
     }
   }

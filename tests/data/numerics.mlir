@@ -1039,6 +1039,25 @@ func.func @dot_tf32() {
   func.return
 }
 
+// Dot algorithms: one of several components or operations changes nothing (JAX's BF16_BF16_F32_X3 and TF32_TF32_F32_X3)
+func.func @dot_of_several() {
+  %a = stablehlo.constant dense<[0x3F801000, 0x3F803001]> : tensor<2xf32>
+  %b = stablehlo.constant dense<[[1.0, 0.0], [0.0, 1.0]]> : tensor<2x2xf32>
+  %r = stablehlo.dot_general %a, %b, contracting_dims = [0] x [0], algorithm = <lhs_precision_type = bf16,
+    rhs_precision_type = bf16, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1,
+    num_primitive_operations = 3, allow_imprecise_accumulation = false> :
+    (tensor<2xf32>, tensor<2x2xf32>) -> tensor<2xf32>
+  %u = stablehlo.bitcast_convert %r : (tensor<2xf32>) -> tensor<2xui32>
+  %s = stablehlo.dot_general %a, %b, contracting_dims = [0] x [0], algorithm = <lhs_precision_type = tf32,
+    rhs_precision_type = tf32, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1,
+    num_primitive_operations = 3, allow_imprecise_accumulation = false> :
+    (tensor<2xf32>, tensor<2x2xf32>) -> tensor<2xf32>
+  %v = stablehlo.bitcast_convert %s : (tensor<2xf32>) -> tensor<2xui32>
+  check.expect_eq_const %u, dense<[0x3F801000, 0x3F803001]> : tensor<2xui32>
+  check.expect_eq_const %v, dense<[0x3F801000, 0x3F803001]> : tensor<2xui32>
+  func.return
+}
+
 // Complex: multiplication is (ac - bd, ad + bc) without recovery of infinities
 func.func @complex_multiply() {
   %a = stablehlo.constant dense<[(0x7F800000, 0.0), (3.0, 4.0)]> : tensor<2xcomplex<f32>>
