@@ -162,6 +162,12 @@ static inline double tangent(double a) {
   double n = r.quadrant & 1 ? -r.cos : r.sin, d = r.quadrant & 1 ? r.sin : r.cos;
   return n / d;
 }
+static inline double arctangent(double a) {
+  double b = fabs(a);
+  bool far = b > 1;
+  double r = atan_unit((far ? 1 : b) / (far ? b : 1));
+  return copysign(far ? 1.57079632679489661923 - r : r, a);
+}
 // a^(-1/3) from a guess within 4 % (a linear function of the exponent and the top of the fraction) by two steps of third
 // order: with e = 1 - a r^3, r (1 - e)^(-1/3).
 static inline double cube_root(double a) {
@@ -192,6 +198,7 @@ UNARY(tanh, fabs(a) <= 0x1p1000 ? tanh_any(a) : NAN)
 UNARY(sin, fabs(a) < 1e5 ? sine(a) : NAN)
 UNARY(cos, fabs(a) < 1e5 ? cosine(a) : NAN)
 UNARY(tan, fabs(a) < 1e5 ? tangent(a) : NAN)
+UNARY(atan, fabs(a) > 0x1p-400 && fabs(a) < 0x1p400 ? arctangent(a) : NAN)
 UNARY(rsqrt, a > 0x1p-1000 && a < 0x1p1000 ? reciprocal_root(a) : NAN)
 UNARY(cbrt, fabs(a) > 0x1p-1000 && fabs(a) < 0x1p1000 ? cube_root(a) : NAN)
 

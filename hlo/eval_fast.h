@@ -21,6 +21,7 @@ void hlo_fast_tanh(int64_t n, const double *restrict x, double *restrict y);
 void hlo_fast_sin(int64_t n, const double *restrict x, double *restrict y);
 void hlo_fast_cos(int64_t n, const double *restrict x, double *restrict y);
 void hlo_fast_tan(int64_t n, const double *restrict x, double *restrict y);
+void hlo_fast_atan(int64_t n, const double *restrict x, double *restrict y);
 void hlo_fast_cbrt(int64_t n, const double *restrict x, double *restrict y);
 void hlo_fast_rsqrt(int64_t n, const double *restrict x, double *restrict y);
 void hlo_fast_pow(int64_t n, const double *restrict x, const double *restrict y, double *restrict z);

@@ -69,6 +69,8 @@ UNARY(sin, (fabs(a) < 0x1p20) & (fabs(a) > 0x1p-400), FIRST_SIN, sine_first(a, &
 UNARY(cos, fabs(a) < 0x1p20, FIRST_SIN, cosine_first(a, &fine), cosine(a))
 UNARY(tan, (fabs(a) < 0x1p20) & (fabs(a) > 0x1p-400), FIRST_TAN, tangent_first(a, &fine), tangent(a))
 
+UNARY(atan, (fabs(a) > 0x1p-400) & (fabs(a) < 0x1p400), FIRST_ATAN, atan2_first(a, 1), atan2_dd(a, 1))
+
 INLINE double cbrt_one(double a, double y) {
   double r = settle(cbrt_from(a, y), EPS);
   return ((fabs(a) > 0x1p-800) & (fabs(a) < 0x1p800)) ? r : NAN;

@@ -17,8 +17,8 @@ typedef struct hlo_fast64_binary_passes {
   hlo_fast64_binary_fn first, second;
 } hlo_fast64_binary_passes;
 
-extern const hlo_fast64_unary_passes hlo_fast64_exp, hlo_fast64_expm1, hlo_fast64_logistic, hlo_fast64_log,
-    hlo_fast64_log1p, hlo_fast64_tanh, hlo_fast64_sin, hlo_fast64_cos, hlo_fast64_tan, hlo_fast64_cbrt,
+extern const hlo_fast64_unary_passes hlo_fast64_atan, hlo_fast64_exp, hlo_fast64_expm1, hlo_fast64_logistic,
+    hlo_fast64_log, hlo_fast64_log1p, hlo_fast64_tanh, hlo_fast64_sin, hlo_fast64_cos, hlo_fast64_tan, hlo_fast64_cbrt,
     hlo_fast64_rsqrt;
 extern const hlo_fast64_binary_passes hlo_fast64_pow, hlo_fast64_atan2, hlo_fast64_fmod;
 

@@ -22,10 +22,18 @@ static double rsqrt(double x) {
 static const struct {
   hlo_op op;
   double (*library)(double);
-} unary[] = {
-    {HLO_OP_CBRT, cbrt},         {HLO_OP_COSINE, cos}, {HLO_OP_EXPONENTIAL, exp}, {HLO_OP_EXPONENTIAL_MINUS_ONE, expm1},
-    {HLO_OP_LOG, log},           {HLO_OP_SINE, sin},   {HLO_OP_TAN, tan},         {HLO_OP_LOG_PLUS_ONE, log1p},
-    {HLO_OP_LOGISTIC, logistic}, {HLO_OP_TANH, tanh},  {HLO_OP_RSQRT, rsqrt}};
+} unary[] = {{HLO_OP_ATAN, atan},
+             {HLO_OP_CBRT, cbrt},
+             {HLO_OP_COSINE, cos},
+             {HLO_OP_EXPONENTIAL, exp},
+             {HLO_OP_EXPONENTIAL_MINUS_ONE, expm1},
+             {HLO_OP_LOG, log},
+             {HLO_OP_SINE, sin},
+             {HLO_OP_TAN, tan},
+             {HLO_OP_LOG_PLUS_ONE, log1p},
+             {HLO_OP_LOGISTIC, logistic},
+             {HLO_OP_TANH, tanh},
+             {HLO_OP_RSQRT, rsqrt}};
 static const struct {
   hlo_op op;
   double (*library)(double, double);
@@ -168,11 +176,17 @@ static long double rsqrtl(long double x) {
 static const struct {
   hlo_op op;
   long double (*library)(long double);
-} unary64[] = {{HLO_OP_CBRT, cbrtl},         {HLO_OP_COSINE, cosl},
-               {HLO_OP_EXPONENTIAL, expl},   {HLO_OP_EXPONENTIAL_MINUS_ONE, expm1l},
-               {HLO_OP_LOG, logl},           {HLO_OP_SINE, sinl},
-               {HLO_OP_TAN, tanl},           {HLO_OP_LOG_PLUS_ONE, log1pl},
-               {HLO_OP_LOGISTIC, logisticl}, {HLO_OP_TANH, tanhl},
+} unary64[] = {{HLO_OP_ATAN, atanl},
+               {HLO_OP_CBRT, cbrtl},
+               {HLO_OP_COSINE, cosl},
+               {HLO_OP_EXPONENTIAL, expl},
+               {HLO_OP_EXPONENTIAL_MINUS_ONE, expm1l},
+               {HLO_OP_LOG, logl},
+               {HLO_OP_SINE, sinl},
+               {HLO_OP_TAN, tanl},
+               {HLO_OP_LOG_PLUS_ONE, log1pl},
+               {HLO_OP_LOGISTIC, logisticl},
+               {HLO_OP_TANH, tanhl},
                {HLO_OP_RSQRT, rsqrtl}};
 static const struct {
   hlo_op op;
