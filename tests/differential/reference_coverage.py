@@ -106,7 +106,6 @@ EXCUSES = [
         "f8E8M0FNU",
         "what is summed, masked or clamped needs a zero or a sign, which the type has not: only NaN comes out",
     ),
-    ("remainder chlo.broadcast_remainder", "C", "the specification has it as TBD, and both oracles crash"),
     ("rng_bit_generator", " ".join(TINY), "the bits are XLA's by definition, and it refuses these types"),
 ]
 

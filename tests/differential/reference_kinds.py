@@ -82,9 +82,9 @@ def elementwise(rng):
             yield case.done(case.emit(op, [case.arg(x)], tensor((7,), kind)))
     for op, kind in itertools.product(["maximum", "minimum", "remainder"], COMPLEX):
         case = Program("binary complex", op, ulps=64 if op == "remainder" else 0)
-        yield case.done(
-            case.emit(op, [case.arg(values(rng, kind, (7,), "plain")) for _ in range(2)], tensor((7,), kind))
-        )
+        x, y = (values(rng, kind, (7,), "plain") for _ in range(2))
+        by_formula(case, op, kind, x, y)
+        yield case.done(case.emit(op, [case.arg(x), case.arg(y)], tensor((7,), kind)))
     for kind in ["i1"] + COMPLEX + TINY:
         low, x, high = (values(rng, kind, (9,), "plain") for _ in range(3))
         case = Program("clamp", "clamp")
