@@ -45,14 +45,28 @@ static void hide_masked(legalizer *l, kernel_instr *i) {
   kernel_instr_unlink(i);
 }
 
+// NIR drops fabs of what it takes for not negative, a square root, say; that may be -0.
+static void clear_sign(legalizer *l, kernel_instr *i) {
+  kernel_value *x = i->operands[0];
+  int bits = kernel_scalar_table[x->type.scalar].bits;
+  kernel_scalar carrier = bits == 64 ? KERNEL_I64 : bits == 32 ? KERNEL_I32 : KERNEL_I16;
+  kernel_builder b = legalize_after(l, i);
+  kernel_type t = kernel_type_make(carrier, x->type.lanes);
+  kernel_value *mask = kernel_splat(&b, kernel_int(&b, carrier, (int64_t)(UINT64_MAX >> 1 >> (64 - bits))), t.lanes);
+  kernel_value *cleared = kernel_bin(&b, KERNEL_OP_AND, kernel_bitcast(&b, x, t), mask);
+  kernel_rewrite_set(&l->rewrite, &i->results[0], kernel_bitcast(&b, cleared, x->type));
+  kernel_instr_unlink(i);
+}
+
 static void hide(void *user, kernel_instr *i) {
   legalizer *l = user;
   switch (i->op) {
     case KERNEL_OP_ADD: case KERNEL_OP_MUL: case KERNEL_OP_DIV: case KERNEL_OP_FMA: hide_operands(l, i, 0, false); break;
-    case KERNEL_OP_SUB: case KERNEL_OP_NEG: case KERNEL_OP_ABS: case KERNEL_OP_SELECT: case KERNEL_OP_WHILE: case KERNEL_OP_YIELD:
+    case KERNEL_OP_SUB: case KERNEL_OP_NEG: case KERNEL_OP_SELECT: case KERNEL_OP_WHILE: case KERNEL_OP_YIELD:
     case KERNEL_OP_BUILD: case KERNEL_OP_INSERT: case KERNEL_OP_SHUFFLE: hide_operands(l, i, 0, true); break;
     case KERNEL_OP_FOR: hide_operands(l, i, 3, true); break;
     case KERNEL_OP_LOAD: hide_masked(l, i); break;
+    case KERNEL_OP_ABS: clear_sign(l, i); break;
     default: break;
   }
 }

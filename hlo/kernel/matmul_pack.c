@@ -90,6 +90,14 @@ static void copy_scalars(emit_ctx *c, const matmul *p, const matmul_panel *s, ke
   kernel_for_end(b, &f, NULL);
 }
 
+// `n` lanes of a vector, from `first` on.
+static kernel_value *lanes_of(emit_ctx *c, kernel_value *x, int first, int n) {
+  kernel_type t = kernel_type_make((kernel_scalar)x->type.scalar, n);
+  kernel_instr *e = kernel_emit(&c->b, KERNEL_OP_EXTRACT, 1, &t, 1, &x);
+  e->imm.i = first;
+  return &e->results[0];
+}
+
 // `lanes` k at a time: vectors along k, transposed in registers; then what is left of k.
 static void copy_transposed(emit_ctx *c, const matmul *p, const matmul_panel *s, bool clamp) {
   kernel_builder *b = &c->b;
@@ -99,13 +107,18 @@ static void copy_transposed(emit_ctx *c, const matmul *p, const matmul_panel *s,
   for (int r = 0; r < s->width; r += s->lanes) {
     kernel_value *x[64];
     for (int l = 0; l < s->lanes; l++) {
-      kernel_value *row = BIN(ADD, s->row, kernel_index(b, r + l));
+      int own = r + l < s->width ? r + l : s->width - 1;  // lanes behind the panel's rows are not stored
+      kernel_value *row = BIN(ADD, s->row, kernel_index(b, own));
       if (clamp) row = BIN(MIN_S, row, kernel_index(b, p->rows[s->side] - 1));
       emit_coord k = vector_coord(k_at(c, s, f.iv), s->lanes, s->lanes);
       x[l] = kernel_splat(b, p->fetch(c, p, s->side, s->batch, emit_coord_of(row, 1), k, s->lanes), s->lanes);
     }
     matmul_transpose(c, x, s->lanes);
-    for (int l = 0; l < s->lanes; l++) put(c, p, s, place(c, s, f.iv, l, r, s->lanes), s->lanes, x[l]);
+    for (int l = 0; l < s->lanes; l++)
+      for (int done = 0, n; done < s->lanes && r + done < s->width; done += n) {
+        n = piece(s->width - r - done, s->lanes);
+        put(c, p, s, place(c, s, f.iv, l, r + done, n), n, n < s->lanes ? lanes_of(c, x[l], done, n) : x[l]);
+      }
   }
   kernel_for_end(b, &f, NULL);
   if (!s->whole) copy_scalars(c, p, s, bulk, clamp);

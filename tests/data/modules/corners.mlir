@@ -341,3 +341,28 @@ func.func @integers_to_bf16() {
       0x4ED0, 0x4F06, 0x4F80]> : tensor<13xui16>
   func.return
 }
+
+// The operands of a packed product are transposed by vectors as long as the run of contracted neighbours, two here; three rows
+// are no multiple of that. Values: numpy.einsum("bijm,bnji->bmn").
+func.func @rows_that_are_no_multiple_of_runs() {
+  %x0 = stablehlo.constant dense<[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0]> : tensor<48xf32>
+  %y0 = stablehlo.constant dense<[0.0, 1.0, 2.0, 3.0, 4.0, 0.0, 1.0, 2.0, 3.0, 4.0, 0.0, 1.0, 2.0, 3.0, 4.0, 0.0, 1.0, 2.0, 3.0, 4.0, 0.0, 1.0, 2.0, 3.0, 4.0, 0.0, 1.0, 2.0, 3.0, 4.0, 0.0, 1.0, 2.0, 3.0, 4.0, 0.0]> : tensor<36xf32>
+  %x1, %y1 = stablehlo.optimization_barrier %x0, %y0 : tensor<48xf32>, tensor<36xf32>
+  %x = stablehlo.reshape %x1 : (tensor<48xf32>) -> tensor<2x3x2x4xf32>
+  %y = stablehlo.reshape %y1 : (tensor<36xf32>) -> tensor<2x3x2x3xf32>
+  %r = stablehlo.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = [1, 2] x [3, 2]
+      : (tensor<2x3x2x4xf32>, tensor<2x3x2x3xf32>) -> tensor<2x4x3xf32>
+  check.expect_eq_const %r, dense<[[[37.0, 30.0, 28.0], [47.0, 34.0, 26.0], [29.0, 45.0, 31.0], [18.0, 28.0, 43.0]], [[33.0, 28.0, 18.0], [46.0, 42.0, 28.0], [59.0, 49.0, 24.0], [44.0, 63.0, 27.0]]]> : tensor<2x4x3xf32>
+  func.return
+}
+
+// The square root of -0 is -0, its magnitude +0.
+func.func @magnitude_of_a_root() {
+  %x0 = stablehlo.constant dense<[-0.0, 0.0, 4.0]> : tensor<3xf32>
+  %x = stablehlo.optimization_barrier %x0 : tensor<3xf32>
+  %r = stablehlo.sqrt %x : tensor<3xf32>
+  %a = stablehlo.abs %r : tensor<3xf32>
+  %b = stablehlo.bitcast_convert %a : (tensor<3xf32>) -> tensor<3xi32>
+  check.expect_eq_const %b, dense<[0, 0, 0x40000000]> : tensor<3xi32>
+  func.return
+}
