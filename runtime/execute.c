@@ -148,6 +148,19 @@ lemnos_status lemnos_buffer_from_host(lemnos_device *d, const lemnos_array *a, l
   return LEMNOS_SUCCESS;
 }
 
+lemnos_status buffer_from_array(lemnos_device *d, interp_array *a, lemnos_buffer **out) {
+  if (d->device) {
+    lemnos_array x;
+    array_from_interp(a, &x);
+    LEMNOS_TRY(lemnos_buffer_from_host(d, &x, out));
+    heap_aligned_free(a->data);
+  } else {
+    *out = buffer_create(a, memory_create(d, interp_array_bytes(a), NULL, a->data), NULL);
+  }
+  a->data = NULL;
+  return LEMNOS_SUCCESS;
+}
+
 void lemnos_buffer_free(lemnos_buffer *b) {
   if (!b) return;
   if (b->event) lemnos_status_free(lemnos_event_wait(b->event));

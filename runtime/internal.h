@@ -128,6 +128,9 @@ void executable_release(lemnos_executable *e);
 buffer_memory *buffer_memory_retain(buffer_memory *m);
 void buffer_memory_release(buffer_memory *m);
 LEMNOS_NODISCARD lemnos_status buffer_memory_create(lemnos_device *d, int64_t bytes, buffer_memory **out);
+// As lemnos_buffer_from_host, but takes over a->data, which came from heap_try_alloc_aligned: the interpreter works on it,
+// for other devices it is freed. On failure it stays the caller's.
+LEMNOS_NODISCARD lemnos_status buffer_from_array(lemnos_device *d, interp_array *a, lemnos_buffer **out);
 
 // --- plan (plan_build.c, plan_run.c, host_step.c, plan_print.c) ----------------------------------
 

@@ -300,7 +300,7 @@ LEMNOS_NODISCARD lemnos_status session_load_module(lemnos_context *c, const char
 // Everything up to a compiled program with its arguments on the device.
 LEMNOS_NODISCARD lemnos_status session_open(const cli_program *p, cli_session *s);
 LEMNOS_NODISCARD lemnos_status session_compile(cli_session *s, const cli_program *p);  // module, device, args are there
-// Unless the arguments are to be kept, each one's host memory is freed as soon as the device has its copy.
+// Unless the arguments are to be kept, each one's host memory becomes the device's or is freed when that has its copy.
 LEMNOS_NODISCARD lemnos_status session_upload(cli_session *s, bool keep);
 // The same with arguments for every process of the module; n_args and n_results are of one.
 LEMNOS_NODISCARD lemnos_status session_open_processes(const cli_program *p, cli_session *s, int *out_n);

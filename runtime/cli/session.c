@@ -46,10 +46,9 @@ lemnos_status session_upload(cli_session *s, bool keep) {
     if (s->args[i].dtype == HLO_TOKEN) continue;
     lemnos_array a;
     array_from_interp(&s->args[i], &a);
-    LEMNOS_TRY(lemnos_status_annotate(lemnos_buffer_from_host(s->device, &a, &s->buffers[i]), "argument %d", i));
-    if (keep) continue;
-    heap_aligned_free(s->args[i].data);
-    s->args[i].data = NULL;
+    lemnos_status status = keep ? lemnos_buffer_from_host(s->device, &a, &s->buffers[i])
+                                : buffer_from_array(s->device, &s->args[i], &s->buffers[i]);
+    LEMNOS_TRY(lemnos_status_annotate(status, "argument %d", i));
   }
   return LEMNOS_SUCCESS;
 }
