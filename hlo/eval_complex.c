@@ -5,6 +5,7 @@
 // multiplication's products are exact in double, so each part is rounded twice at most (sum, result).
 #include <float.h>
 
+#include "hlo/eval_complex_fast.h"
 #include "hlo/eval_internal.h"
 
 // Pieces of constants, smallest first, that add up to more than any long double has.
@@ -61,6 +62,25 @@ static const double power_pi[POWER_PARTS] = {0x1.31d89cd9128a5p-217, 0x1.4cf98e8
 #define COMPLEX_BINARY(OP, fn)         \
   BINARY_LOOP(OP##_C64, float, d, fn)  \
   BINARY_LOOP(OP##_C128, double, l, fn)
+// c64 by blocks in vectors, the scalar loop where those are unsure.
+#define COMPLEX_FAST_UNARY(OP, fn, fast)                                                           \
+  UNARY_LOOP(OP##_exact, float, d, fn)                                                             \
+  UNARY_LOOP(OP##_C128, double, l, fn)                                                             \
+  static void OP##_C64(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) { \
+    hlo_complex_fast_unary(n, in[0], out, 2, hlo_complex_##fast, OP##_exact);                      \
+  }
+#define COMPLEX_FAST_BINARY(OP, fn, fast)                                                          \
+  BINARY_LOOP(OP##_exact, float, d, fn)                                                            \
+  BINARY_LOOP(OP##_C128, double, l, fn)                                                            \
+  static void OP##_C64(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) { \
+    hlo_complex_fast_binary(n, in[0], in[1], out, hlo_complex_##fast, OP##_exact);                 \
+  }
+// Formulas that the fast file has, too.
+#define COMPLEX_WHOLE_BINARY(OP, fn, fast)                                                         \
+  BINARY_LOOP(OP##_C128, double, l, fn)                                                            \
+  static void OP##_C64(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) { \
+    hlo_complex_##fast(n, in[0], in[1], out);                                                      \
+  }
 #include "hlo/scalar.def"
 
 // --- between complex and its parts
@@ -72,7 +92,7 @@ static const double power_pi[POWER_PARTS] = {0x1.31d89cd9128a5p-217, 0x1.4cf98e8
   static void imag_##SUFFIX(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {     \
     hlo_copy_strided(n, sizeof(T), out, sizeof(T), (const T *)in[0] + 1, 2 * sizeof(T));                    \
   }                                                                                                         \
-  static void abs_##SUFFIX(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {      \
+  static void abs_exact_##SUFFIX(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {      \
     const T *x = in[0];                                                                                     \
     T *y = out;                                                                                             \
     for (int64_t i = 0; i < n; i++) y[i] = (T)(hypotenuse);                                                 \
@@ -84,11 +104,15 @@ static const double power_pi[POWER_PARTS] = {0x1.31d89cd9128a5p-217, 0x1.4cf98e8
 PARTS(C64, float, hypot(x[2 * i], x[2 * i + 1]))
 PARTS(C128, double, hypotl(x[2 * i], x[2 * i + 1]))
 
+static void abs_C64(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {
+  hlo_complex_fast_unary(n, in[0], out, 1, hlo_complex_abs, abs_exact_C64);
+}
+
 static hlo_eval_fn find_parts(hlo_op op, bool is_c64) {
   switch (op) {
     case HLO_OP_REAL: return is_c64 ? real_C64 : real_C128;
     case HLO_OP_IMAG: return is_c64 ? imag_C64 : imag_C128;
-    case HLO_OP_ABS: return is_c64 ? abs_C64 : abs_C128;
+    case HLO_OP_ABS: return is_c64 ? abs_C64 : abs_exact_C128;
     case HLO_OP_COMPLEX: return is_c64 ? complex_C64 : complex_C128;
     default: return NULL;
   }
