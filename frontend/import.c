@@ -349,6 +349,13 @@ static void module_attributes(import_ctx *c) {
     c->module->n_partitions = (int32_t)n;
 }
 
+static bool has_sharding(const mlir_op *func, const char *list) {
+  const mlir_attr *all = mlir_op_attr(func, list);
+  for (int i = 0; all && all->kind == MLIR_ATTR_ARRAY && i < all->n_items; i++)
+    if (mlir_attr_entry(all->items[i], "sdy.sharding") || mlir_attr_entry(all->items[i], "mhlo.sharding")) return true;
+  return false;
+}
+
 static void add_handlers(import_ctx *c, const import_handler *h) {
   for (; h->name; h++) strmap_put(c->arena, &c->handlers, strv_from_cstr(h->name), (void *)h);
 }
@@ -357,6 +364,8 @@ static bool translate(import_ctx *c, const import_options *options) {
   strv entry;
   if (!collect_functions(c) || !select_entry(c, options, &entry)) return false;
   module_attributes(c);
+  const import_func *main = strmap_get(&c->funcs, entry);
+  c->module->sharded = has_sharding(main->op, "arg_attrs") || has_sharding(main->op, "res_attrs");
   hlo_computation *comp = import_function(c, entry, NULL);
   if (!comp || c->code != LEMNOS_OK) return false;
   c->module->entry = comp;

@@ -134,6 +134,7 @@ hlo_module *hlo_module_clone(const hlo_module *m, arena *a) {
     copy->param_donated = arena_copy(a, m->param_donated, sizeof(bool) * (size_t)m->entry->n_params);
   copy->n_replicas = m->n_replicas;
   copy->n_partitions = m->n_partitions;
+  copy->sharded = m->sharded;
   if (m->source.len) copy->source = arena_strv(a, m->source);
   bool failed = state.out_of_memory;
   cloner_deinit(&state);

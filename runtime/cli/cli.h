@@ -52,6 +52,8 @@ void cli_interrupt_phase(cli_interrupt *x, cli_phase phase);
 // From now on the process ends with CLI_TIMEOUT and one line when `seconds` have passed: for what no flag can stop, a
 // long compilation or a kernel that does not come back. Replaces the limit before it; 0 takes it away.
 void cli_watch(cli_interrupt *x, double seconds);
+// For what keeps the limit by itself, where it can: a second later. 0: no limit. The next call starts again.
+void cli_watch_run(cli_interrupt *x, double timeout);
 
 // --- progress (progress.c)
 // -----------------------------------------------------------------------------------------------------------------

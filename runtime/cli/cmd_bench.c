@@ -34,6 +34,7 @@ static double sorted_median(double *x, int n) {
 
 static lemnos_status one_run(cli_session *s, const cli_program *p, cli_interrupt *interrupt, lemnos_buffer **results,
                              double *seconds, double *cpu_seconds) {
+  cli_watch_run(interrupt, p->timeout);
   double start = io_seconds(), cpu = io_cpu_seconds();
   LEMNOS_TRY(session_run(s, p, false, interrupt, results));
   *seconds = io_seconds() - start;
@@ -116,11 +117,13 @@ static void print_text(strbuf *b, const cli_session *s, const bench_result *r, c
 
 static lemnos_status bench(void *options, cli_session *s, cli_interrupt *interrupt) {
   const bench_options *o = options;
+  cli_watch_run(interrupt, o->program.timeout);
   LEMNOS_TRY(session_open(&o->program, s));
   bench_result r = {0};
   cli_interrupt_phase(interrupt, CLI_PHASE_RUN);
   lemnos_status status = measure(s, o, interrupt, &r);
   cli_interrupt_phase(interrupt, CLI_PHASE_IDLE);
+  cli_watch(interrupt, 0);
   LEMNOS_TRY(status);
   lemnos_executable_stats st;
   lemnos_executable_get_stats(s->executable, &st);
@@ -134,7 +137,9 @@ static lemnos_status bench(void *options, cli_session *s, cli_interrupt *interru
   if (o->profile) {
     char *profile = NULL;
     cli_progress_phase(s->progress, "measuring kernels");
+    cli_watch_run(interrupt, o->program.timeout);
     status = lemnos_profile(s->executable, s->n_args, s->buffers, &profile);
+    cli_watch(interrupt, 0);
     cli_session_quiet(s);
     if (!status && o->json)
       fputs(profile, stderr);

@@ -21,6 +21,7 @@ typedef struct check_options {
   const char *device;
   int64_t jobs;
   double timeout;
+  int64_t max_memory;
   bool verbose, quiet, silent, any_arguments, isolate;
 } check_options;
 
@@ -44,6 +45,7 @@ typedef struct check_state {
   bool broken_pipe;
   cli_progress *progress;
   bool one_at_a_time;  // then the progress line also says what the run is at
+  bool watched;        // one function at a time runs in this process, and only a file's end ends with the process
 } check_state;
 
 // --- one function
@@ -95,7 +97,7 @@ static lemnos_status make_up(const hlo_shape *s, interp_array *a) {
 
 static lemnos_status run_module(check_state *s, lemnos_module *m) {
   cli_program program = {
-      .timeout = s->options->timeout, .verify_each = s->program->verify_each, .keep_constants = true};
+      .timeout = s->options->timeout, .max_memory = s->options->max_memory, .verify_each = s->program->verify_each, .keep_constants = true};
   cli_session x = {.context = s->context,
                    .device = s->device,
                    .module = m,
@@ -125,7 +127,10 @@ static lemnos_status run_module(check_state *s, lemnos_module *m) {
 
 static lemnos_status check_hlo(check_state *s, arena *a, hlo_module *hlo) {
   lemnos_module m = {.context = s->context, .arena = a, .hlo = hlo};
-  return run_module(s, &m);
+  if (s->watched) cli_watch_run(s->interrupt, 2 * s->options->timeout);  // compilation has as long as the run
+  lemnos_status status = run_module(s, &m);
+  if (s->watched) cli_watch(s->interrupt, 0);
+  return status;
 }
 
 static lemnos_status check_entry(check_state *s, const mlir_module *mlir, strv entry) {
@@ -318,6 +323,7 @@ static lemnos_status open_device(check_state *s, const cli_program *p) {
 
 // The life of a child; it ends without cleaning up.
 static void child_main(check_state *s, const cli_program *p, int in, int out) {
+  s->watched = true;
   lemnos_status failure = open_device(s, p);
   int32_t index;
   while (read_all(in, &index, sizeof index)) {
@@ -381,7 +387,10 @@ static void child_answered(check_state *s, child *c) {
   } else {
     int status = child_stop(c);
     r->failed = 1;
-    strbuf_printf(&r->text, "FAIL %s: the process died (%s %d)\n", s->files->data[c->file],
+    if (WIFEXITED(status) && WEXITSTATUS(status) == CLI_TIMEOUT)
+      strbuf_printf(&r->text, "FAIL %s: stopped: the time limit has passed\n", s->files->data[c->file]);
+    else
+      strbuf_printf(&r->text, "FAIL %s: the process died (%s %d)\n", s->files->data[c->file],
                   WIFSIGNALED(status) ? "signal" : "exit code",
                   WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
   }
@@ -458,6 +467,7 @@ static int check(const check_options *o, const cli_program *program, const cli_s
     status = open_device(&s, &p);
     if (!status) {
       pthread_mutex_init(&s.lock, NULL);
+      s.watched = s.one_at_a_time;
       cli_interrupt_phase(interrupt, CLI_PHASE_RUN);
       cli_progress_phase(s.progress, "checking");
       say_progress(&s);
@@ -481,7 +491,8 @@ int cmd_check(int argc, char **argv, cli_interrupt *interrupt) {
       CLI_DEVICE_OPTIONS(&program),
       {"--jobs", CLI_INT, &o.jobs, "N", "files at once (default: all CPUs this process may use)"},
       {"--isolate", CLI_FLAG, &o.isolate, NULL, "check in processes of their own: a crash costs one file, not all"},
-      {"--timeout", CLI_REAL, &o.timeout, "SECONDS", "limit of the time of one function"},
+      {"--timeout", CLI_REAL, &o.timeout, "SECONDS", "limit of the time of one function; of several files each has a process then"},
+      {"--max-memory", CLI_BYTES, &o.max_memory, "SIZE", "limit of a function's memory: 512M, 2G"},
       {"--any-arguments", CLI_FLAG, &o.any_arguments, NULL,
        "run a main that takes arguments with made-up values; it passes if it runs"},
       {"--verify-each", CLI_FLAG, &program.verify_each, NULL, "verify the module after every pass"},
@@ -495,6 +506,7 @@ int cmd_check(int argc, char **argv, cli_interrupt *interrupt) {
   if (code == CLI_GO_ON) {
     o.device = program.device;
     o.quiet |= o.silent;
+    o.isolate |= o.timeout > 0 && files.len > 1;  // compilation and kernels end with their process only
     code = check(&o, &program, &files, interrupt);
   }
   vec_deinit(&files);

@@ -28,6 +28,7 @@ typedef struct opt_options {
   const char *module, *entry, *passes, *dump_after, *target, *emit, *output, *kernel;
   cli_strings input;
   int64_t bisect, literal_limit;
+  double timeout;
   bool verify_each, round_trip_each, time_passes, list, locations;
   emit_form form;
 } opt_options;
@@ -228,7 +229,6 @@ static int find_form(opt_options *o) {
 }
 
 int cmd_opt(int argc, char **argv, cli_interrupt *interrupt) {
-  (void)interrupt;
   opt_options o = {.emit = "hlo", .bisect = -1};
   const cli_option options[] = {
       {"--passes", CLI_STRING, &o.passes, "LIST",
@@ -251,6 +251,7 @@ int cmd_opt(int argc, char **argv, cli_interrupt *interrupt) {
       {"--locations", CLI_FLAG, &o.locations, NULL, "HLO text with source locations"},
       {"--literal-limit", CLI_INT, &o.literal_limit, "N",
        "HLO text: shorten constants of more than N elements (such text cannot be parsed)"},
+      {"--timeout", CLI_REAL, &o.timeout, "SECONDS", "limit of the time of all of it"},
       {"-o", CLI_STRING, &o.output, "FILE", "write to FILE"},
       {0}};
   cli_strings files = {0};
@@ -262,7 +263,9 @@ int cmd_opt(int argc, char **argv, cli_interrupt *interrupt) {
   if (code == CLI_GO_ON) {
     o.module = files.data[0];
     opt_state s = {.o = &o};
+    cli_watch(interrupt, o.timeout);
     lemnos_status status = opt(&s);
+    cli_watch(interrupt, 0);
     // What was printed before a failure (dumps) helps to find it.
     lemnos_status put = status && !s.out.len ? LEMNOS_SUCCESS : write_output(&s);
     if (status)

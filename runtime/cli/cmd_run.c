@@ -85,9 +85,8 @@ static lemnos_status explain(const cli_session *s) {
   return put_and_free(lemnos_executable_explain(s->executable));
 }
 
-// The run itself stops at --timeout, a little later the process does; compilation has as long again.
 static void watch(const run_options *o, cli_interrupt *interrupt) {
-  cli_watch(interrupt, o->program.timeout > 0 ? o->program.timeout + 1 : 0);
+  cli_watch_run(interrupt, o->program.timeout);
 }
 
 // Every process with its own arguments; the results of all.
@@ -100,6 +99,13 @@ static lemnos_status run_processes(run_options *o, cli_session *s, cli_feeds **f
   s->host = feeds_host(*feeds);
   feeds_hide(*feeds, s->progress);
   if (o->explain) LEMNOS_TRY(explain(s));
+  if (n > 1 && s->module->hlo->sharded) {
+    cli_progress_hide(s->progress);
+    fprintf(stderr,
+            "lemnos run: warning: the program's arguments or results have shardings: they are whole arrays, and each of "
+            "the %d processes computes all of it; without --per-process it runs once\n",
+            n);
+  }
   interp_array *results = NULL;
   cli_progress_phase(s->progress, "running");
   watch(o, interrupt);

@@ -70,6 +70,10 @@ static void *watch(void *p) {
   }
 }
 
+void cli_watch_run(cli_interrupt *x, double timeout) {
+  cli_watch(x, timeout > 0 ? timeout + 1 : 0);
+}
+
 void cli_watch(cli_interrupt *x, double seconds) {
   atomic_store(&x->deadline, seconds > 0 ? io_seconds() + seconds : 0);
   if (seconds <= 0 || atomic_exchange(&x->watched, true)) return;

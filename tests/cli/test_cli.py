@@ -453,10 +453,30 @@ class Limits(Case):
         m = self.file("loop.mlir", LONG_LOOP)
         self.refused("stopped", "run", m, "--input=i64=1000000000000", "--timeout=0.2", "--device=interp", code=124)
 
+    def test_timeout_of_all_commands(self):
+        """Where a run does not look at a clock, the process ends: 2^60 calls, of which no command gets to the end."""
+        def function(name, body):
+            return "func.func private @%s(%%x: tensor<4xf32>) -> tensor<4xf32> {\n%s}\n" % (name, body)
+        call, done = "  %%%s = func.call @f%d(%%%s) : (tensor<4xf32>) -> tensor<4xf32>\n", "  return %%%s : tensor<4xf32>\n"
+        text = function("f60", "  %y = stablehlo.sine %x : tensor<4xf32>\n" + done % "y")
+        for i in range(60):
+            text += function("f%d" % i, call % ("a", i + 1, "x") + call % ("b", i + 1, "a") + done % "b")
+        main = "func.func @main() -> tensor<4xf32> {\n  %x = stablehlo.constant dense<1.0> : tensor<4xf32>\n" + call % ("y", 0, "x") + done % "y" + "}\n"
+        m, add = self.file("calls.mlir", text + main), self.file("add.mlir", ADD)
+        self.refused("stopped", "bench", m, "--timeout=0.2", "--device=interp", code=124)
+        out, _ = self.lemnos("check", m, "--timeout=0.2", "--device=interp", code=1)
+        self.assertIn("time limit", out)
+        out, _ = self.lemnos("check", m, add, m, "--timeout=0.2", "--device=interp", code=1)
+        self.assertEqual((out.count("time limit"), out.count("SKIP")), (2, 1), out)
+        self.refused("stopped: the time limit has passed", "opt", m, "--passes=call-inliner", "--timeout=0.05", code=124)
+
     def test_max_memory(self):
         m = self.file("m.mlir", "func.func @main(%x: tensor<f32>) -> tensor<f32> {\n  %0 = stablehlo.broadcast_in_dim %x, dims = [] : (tensor<f32>) -> tensor<1024x1024xf32>\n  %1 = stablehlo.sine %0 : tensor<1024x1024xf32>\n  %2 = stablehlo.constant dense<0.0> : tensor<f32>\n  %3 = stablehlo.reduce(%1 init: %2) applies stablehlo.add across dimensions = [0, 1] : (tensor<1024x1024xf32>, tensor<f32>) -> tensor<f32>\n  return %3 : tensor<f32>\n}\n")
         self.refused("memory|limit", "run", m, "--inputs=zeros", "--max-memory=1M", "--device=interp", code=5)
         self.lemnos("run", m, "--inputs=zeros", "--max-memory=64M", "--device=interp")
+        out, _ = self.lemnos("check", m, "--any-arguments", "--max-memory=1M", "--device=interp", code=1)
+        self.assertRegex(out, "FAIL .*(memory|limit)")
+        self.lemnos("check", m, "--any-arguments", "--max-memory=64M", "--device=interp")
 
     def test_interrupt(self):
         m = self.file("loop.mlir", LONG_LOOP)

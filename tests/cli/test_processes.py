@@ -56,6 +56,21 @@ class Processes(Case):
         with zipfile.ZipFile(self.path(name)) as z:
             return {n[:-4]: read_npy(z.read(n)) for n in z.namelist()}
 
+    def test_whole_arrays(self):
+        """Of a program with shardings every process computes all: said, and only where there are several."""
+        text = """module attributes {mhlo.num_partitions = %d : i32} {
+  func.func @main(%%x: tensor<2xf32> {mhlo.sharding = "{devices=[2]<=[2]}"}) -> tensor<2xf32> {
+    %%0 = stablehlo.add %%x, %%x : tensor<2xf32>
+    return %%0 : tensor<2xf32>
+  }
+}
+"""
+        for n, warned in ((2, True), (1, False)):
+            m = self.file("m.mlir", text % n)
+            _, err = self.lemnos("run", m, "--per-process", "--inputs=ones", "--device=interp")
+            self.assertEqual("each of the 2 processes computes all of it" in err, warned, err)
+        self.assertEqual(self.lemnos("run", self.file("m.mlir", text % 2), "--inputs=ones", "--device=interp")[1], "")
+
     def test_arguments_of_each(self):
         m = self.file("m.mlir", SUMS)
         self.file("in.npz", npz({
