@@ -110,7 +110,7 @@ struct hlo_module {
   int32_t n_aliases;
   bool *param_donated;             // per entry parameter, NULL: none (jax.buffer_donor, tf.aliasing_output)
   int32_t n_replicas, n_partitions;  // 1 unless the module says otherwise
-  bool sharded;                      // main's arguments or results have shardings: they are whole arrays, not parts of processes
+  bool sharded;  // main's arguments or results have shardings: whole arrays, not parts of processes
   strv frontend_attributes;  // as HLO text has them, as an MLIR dictionary: the meshes of marks
   strv source;                     // text the module was read from, for carets; may be empty
 };
