@@ -100,11 +100,15 @@ const mlir_attr *bc_read_array(bc_reader *r, bc_cursor *c) {
 const mlir_attr *bc_read_dict(bc_reader *r, bc_cursor *c) {
   uint32_t n = bc_count(r, c);
   mlir_named_attr *entries = ARENA_ARRAY(r->arena, mlir_named_attr, n);
+  strmap seen = {0};
   for (uint32_t i = 0; i < n && !r->failed; i++) {
     const mlir_attr *name = bc_attr_ref(r, c);
     entries[i].value = bc_attr_ref(r, c);
     if (!name) continue;
     if (name->kind != MLIR_ATTR_STRING) return bc_fail(r, c->pos, "a dictionary's key is no string"), NULL;
+    if (strmap_has(&seen, name->string))
+      return bc_fail(r, c->pos, "a dictionary has '" STRV_FMT "' twice", STRV_ARG(name->string)), NULL;
+    strmap_put(r->arena, &seen, name->string, entries);
     entries[i].name = name->string;
   }
   if (bc_stop(r)) return NULL;

@@ -190,6 +190,24 @@ static void complete_dims(upgrade *u) {
       bc_put(u->dims, later[i], bc_new_i64_array(u->r, NULL, 0));
 }
 
+// VHLO has the members as attributes of the operation, by name; StableHLO's order is that of its text.
+static void sort_algorithm(mlir_attr *a) {
+  static const char *const order[] = {"lhs_precision_type",       "rhs_precision_type",
+                                      "accumulation_type",        "lhs_component_count",
+                                      "rhs_component_count",      "num_primitive_operations",
+                                      "allow_imprecise_accumulation"};
+  mlir_named_attr *entries = (mlir_named_attr *)a->entries;
+  int done = 0;
+  for (size_t k = 0; k < sizeof order / sizeof *order; k++)
+    for (int i = done; i < a->n_entries; i++)
+      if (strv_eq_cstr(entries[i].name, order[k])) {
+        mlir_named_attr found = entries[i];
+        entries[i] = entries[done];
+        entries[done++] = found;
+        break;
+      }
+}
+
 // Puts the struct attribute and the algorithm in place.
 static bool add_structs(upgrade *u) {
   if (u->dims) complete_dims(u);
@@ -197,6 +215,7 @@ static bool add_structs(upgrade *u) {
   if (!u->algorithm || u->algorithm_absent == u->algorithm->n_entries) return true;
   if (u->algorithm_absent > 0)
     return bc_fail(u->r, u->pos, "%s: the dot algorithm is only partly there", u->info->name);
+  sort_algorithm(u->algorithm);
   put(u, "algorithm", (strv){0}, u->algorithm);
   return true;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "frontend/export_internal.h"
+#include "frontend/mlir.h"
 
 void export_key(strbuf *out, bool *first, const char *name) {
   strbuf_printf(out, "%s%s = ", *first ? "" : ", ", name);
@@ -393,7 +394,12 @@ static void put_custom_call(strbuf *out, bool *first, const hlo_instr *i) {
   }
   for (int k = 0; k < a->attributes.n; k++) {
     const hlo_dict_entry *e = &a->attributes.entries[k];
-    strbuf_printf(out, "%s" STRV_FMT " = ", *first ? "" : ", ", STRV_ARG(e->name));
+    strbuf_append_cstr(out, *first ? "" : ", ");
+    if (mlir_is_bare_name(e->name))
+      strbuf_append(out, e->name);
+    else
+      export_string(out, e->name);
+    strbuf_append_cstr(out, " = ");
     *first = false;
     if (e->is_string)
       export_string(out, e->value);

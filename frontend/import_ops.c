@@ -474,7 +474,7 @@ static bool op_cross_replica_sum(import_ctx *c, import_scope *s, const mlir_op *
 // --- StableHLO's interpreter dialect: custom calls -----------------------------------------------
 
 static hlo_dict_entry number_entry(import_ctx *c, const char *name, int64_t x) {
-  return (hlo_dict_entry){strv_from_cstr(name), strv_from_cstr(arena_printf(c->arena, "%lld", (long long)x)), false};
+  return (hlo_dict_entry){strv_from_cstr(name), strv_from_cstr(arena_printf(c->arena, "%lld : i64", (long long)x)), false};
 }
 
 static hlo_attrs_custom_call *dialect_call(import_ctx *c, const char *target, int n, const hlo_dict_entry *entries) {

@@ -174,6 +174,8 @@ void mlir_type_print(strbuf *out, const mlir_type *t);
 void mlir_attr_print(strbuf *out, const mlir_attr *a);
 // The module in MLIR's generic form, parseable by mlir_parse_text; with_locs adds locations.
 void mlir_print(strbuf *out, const mlir_module *m, bool with_locs);
+// Whether a name of an attribute or symbol needs no quotes (MLIR's bare-id).
+bool mlir_is_bare_name(strv s);
 // Structural equality, ignoring value names and locations; on difference *out_why tells where (arena of a).
 bool mlir_equal(const mlir_module *a, const mlir_module *b, const char **out_why);
 

@@ -25,7 +25,7 @@ static void print_quoted(strbuf *out, strv s) {
   strbuf_append_char(out, '"');
 }
 
-static bool is_bare(strv s) {
+bool mlir_is_bare_name(strv s) {
   if (s.len == 0) return false;
   for (size_t i = 0; i < s.len; i++) {
     char c = s.data[i];
@@ -36,7 +36,7 @@ static bool is_bare(strv s) {
 }
 
 static void print_name(strbuf *out, strv s) {
-  if (is_bare(s))
+  if (mlir_is_bare_name(s))
     strbuf_append(out, s);
   else
     print_quoted(out, s);
