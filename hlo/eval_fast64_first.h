@@ -4,13 +4,15 @@
 //
 // Polynomials interpolate at Chebyshev's nodes. Relative errors, the sums of what is named (u = 2^-53; h, l the parts
 // of the reduced argument, of which a plain double tail sees h only); those of double-double steps are below 2^-95:
-//   exp, logistic  2^-61.3  p2 q <= 2^-10.8 of exp(r) >= 2^-1/2: p2 3 u, q 2.2 u, the last sum 2^-64; polynomial
-//   2^-66.3 expm1          2^-59.5  the same, relative to exp(r) - 1, and for k = 1 at r = -log(2)/2 to 2 exp(r) - 1 =
-//   0.414 tanh           2^-59.8  expm1 of a negative number, times 2 / (2 + e) <= 1.18 where k = 0 log, log1p 2^-62.6
-//   z l-part 4.5 u of z^2 Q <= 2^-12.4; Q 2 u of z^2 Q w; polynomial 2^-66.4 log_fine       2^-68.4  the same of z^3/7
-//   <= 2^-18; polynomial 2^-72 sin, cos       2^-62.2  z l-part 3 u of z^3/720 <= 2^-11.6 of cos(r) >= 2^-1/2;
-//   polynomial 2^-65.6; r 2^-65 for
-//                           |r| > 2^-20, as x - k P1 is exact, and the rest within 2^-86
+//   exp, logistic  2^-61.3  p2 q <= 2^-10.8 of exp(r) >= 2^-1/2: p2 3 u, q 2.2 u, the last sum 2^-64;
+//                           polynomial 2^-66.3
+//   expm1          2^-59.5  the same, relative to exp(r) - 1, and for k = 1 at r = -log(2)/2 to
+//                           2 exp(r) - 1 = 0.414
+//   tanh           2^-59.8  expm1 of a negative number, times 2 / (2 + e) <= 1.18 where k = 0
+//   log, log1p     2^-62.6  z l-part 4.5 u of z^2 Q <= 2^-12.4; Q 2 u of z^2 Q w; polynomial 2^-66.4
+//   log_fine       2^-68.4  the same of z^3/7 <= 2^-18; polynomial 2^-72
+//   sin, cos       2^-62.2  z l-part 3 u of z^3/720 <= 2^-11.6 of cos(r) >= 2^-1/2; polynomial 2^-65.6;
+//                           r 2^-65 for |r| > 2^-20, as x - k P1 is exact, and the rest within 2^-86
 //   tan            2^-61.9  both
 //   atan2          2^-62.5  Q 2.2 u of z^2 Q <= 2^-10.4; polynomial 2^-63.8
 // Where these decide, so would the second passes, whose bounds are far below the differences of these and FIRST_...
