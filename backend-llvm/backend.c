@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CPU backend as the registry sees it: opening the LLVM module when it is first needed, memory, and a queue that runs
-// each launch at once on the device's thread pool. Items of a grid are handed out in chunks fixed by the grid and the number
-// of threads' maximum, and are independent, so results do not depend on threads or timing.
+// The CPU backend as the registry sees it: opening the LLVM module when it is first needed, memory, and a queue that
+// runs each launch at once on the device's thread pool. Items of a grid are handed out in chunks fixed by the grid and
+// the number of threads' maximum, and are independent, so results do not depend on threads or timing.
 #define _GNU_SOURCE  // dladdr
 #include <dlfcn.h>
 #include <limits.h>
@@ -16,9 +16,9 @@
 
 struct backend_state {
   pthread_mutex_t lock;
-  void *library;                // of the module; never closed while code of it may run
+  void *library;  // of the module; never closed while code of it may run
   const llvm_codegen *codegen;
-  pthread_t opener;             // opens the module while the program is still being read
+  pthread_t opener;  // opens the module while the program is still being read
   bool opening;
 };
 
@@ -52,7 +52,7 @@ struct backend_program {
 
 struct backend_queue {
   backend_device *device;
-  void **scratch;        // per thread
+  void **scratch;  // per thread
   int64_t *scratch_size;
   bool profiling;
   VEC(double) seconds;
@@ -77,7 +77,8 @@ static void backend_close(backend_state *s) {
 // Beside the executable or library that this code is in, in the build tree or installed; LEMNOS_LLVM_MODULE overrides.
 static void *open_library(strbuf *tried) {
   const char *name = "liblemnos-llvm.so", *forced = getenv("LEMNOS_LLVM_MODULE");
-  const char *folders[] = {"", "backend-llvm/", "../backend-llvm/", "../lib/lemnos/", "lemnos/", "../../backend-llvm/", "../../../backend-llvm/"};
+  const char *folders[] = {"",        "backend-llvm/",       "../backend-llvm/",      "../lib/lemnos/",
+                           "lemnos/", "../../backend-llvm/", "../../../backend-llvm/"};
   void *handle;
   if (forced && *forced) {
     handle = dlopen(forced, RTLD_NOW | RTLD_LOCAL);
@@ -129,7 +130,8 @@ static void *open_early(void *p) {
   return NULL;
 }
 
-// A device that is opened will compile: libLLVM takes tens of milliseconds to map and relocate, which the reading of the program hides.
+// A device that is opened will compile: libLLVM takes tens of milliseconds to map and relocate, which the reading of
+// the program hides.
 static void start_opening(backend_state *s) {
   pthread_mutex_lock(&s->lock);
   if (!s->codegen && !s->opening) s->opening = pthread_create(&s->opener, NULL, open_early, s) == 0;
@@ -265,7 +267,8 @@ static void free_memory(backend_device *d, backend_memory *m) {
     return;
   }
   pthread_mutex_lock(&d->lock);
-  while (d->n_kept == KEPT_BLOCKS || (d->n_kept && d->kept_bytes + m->room > KEPT_MOST)) release_memory(take_kept(d, 0));
+  while (d->n_kept == KEPT_BLOCKS || (d->n_kept && d->kept_bytes + m->room > KEPT_MOST))
+    release_memory(take_kept(d, 0));
   d->kept[d->n_kept++] = m;
   d->kept_bytes += m->room;
   pthread_mutex_unlock(&d->lock);
@@ -297,7 +300,8 @@ static void unload(backend_device *d, backend_program *p) {
   free(p);
 }
 
-static lemnos_status load(backend_device *d, const backend_code *code, kernel *const *kernels, int n, backend_program **out) {
+static lemnos_status load(backend_device *d, const backend_code *code, kernel *const *kernels, int n,
+                          backend_program **out) {
   const llvm_codegen *c;
   LEMNOS_TRY(get_codegen(d->state, &c));
   backend_program *p = heap_alloc(sizeof *p);
@@ -373,7 +377,8 @@ static lemnos_status launch(backend_queue *q, backend_program *p, int kernel, co
   void *params[64], **list = params;
   int n = p->n_params[kernel];
   if (n > 64) list = heap_alloc(sizeof *list * (size_t)n);
-  for (int i = 0; i < n; i++) list[i] = bindings[i].memory ? (char *)bindings[i].memory->data + bindings[i].offset : NULL;
+  for (int i = 0; i < n; i++)
+    list[i] = bindings[i].memory ? (char *)bindings[i].memory->data + bindings[i].offset : NULL;
   double start = q->profiling ? io_seconds() : 0;
   lemnos_status status = reserve_scratch(q, p->scratch[kernel]);
   if (!status) {
@@ -382,9 +387,15 @@ static lemnos_status launch(backend_queue *q, backend_program *p, int kernel, co
     int64_t chunks = threads > 1 ? (grid + grain - 1) / grain : 1;
     if (chunks > threads * 8) chunks = threads * 8;  // a few per thread level out uneven ones
     if (chunks < 1) chunks = 1;
-    launch_job j = {.fn = p->functions[kernel], .params = list, .grid = grid, .chunk = (grid + chunks - 1) / chunks, .scratch = q->scratch};
-    if (chunks == 1) run_chunk(&j, 0, 0);
-    else thread_pool_run(q->device->pool, (grid + j.chunk - 1) / j.chunk, run_chunk, &j);
+    launch_job j = {.fn = p->functions[kernel],
+                    .params = list,
+                    .grid = grid,
+                    .chunk = (grid + chunks - 1) / chunks,
+                    .scratch = q->scratch};
+    if (chunks == 1)
+      run_chunk(&j, 0, 0);
+    else
+      thread_pool_run(q->device->pool, (grid + j.chunk - 1) / j.chunk, run_chunk, &j);
   }
   if (q->profiling) vec_push(NULL, &q->seconds, io_seconds() - start);
   if (list != params) free(list);
@@ -418,9 +429,29 @@ static lemnos_status profile_end(backend_queue *q, int max, double *seconds, int
 
 extern const lemnos_backend lemnos_backend_llvm;
 const lemnos_backend lemnos_backend_llvm = {
-    .name = "llvm", .device_prefix = "cpu", .open = backend_open, .close = backend_close, .target_parse = parse_target,
-    .compile = compile, .emit_text = emit_text, .enumerate = enumerate, .device_open = device_open, .device_close = device_close,
-    .alloc = alloc, .free = free_memory, .map = map, .upload = upload, .download = download, .load = load, .unload = unload,
-    .queue_create = queue_create, .queue_destroy = queue_destroy, .launch = launch, .copy = copy, .submit = submit, .wait = submit,
-    .profile_begin = profile_begin, .profile_end = profile_end,
+    .name = "llvm",
+    .device_prefix = "cpu",
+    .open = backend_open,
+    .close = backend_close,
+    .target_parse = parse_target,
+    .compile = compile,
+    .emit_text = emit_text,
+    .enumerate = enumerate,
+    .device_open = device_open,
+    .device_close = device_close,
+    .alloc = alloc,
+    .free = free_memory,
+    .map = map,
+    .upload = upload,
+    .download = download,
+    .load = load,
+    .unload = unload,
+    .queue_create = queue_create,
+    .queue_destroy = queue_destroy,
+    .launch = launch,
+    .copy = copy,
+    .submit = submit,
+    .wait = submit,
+    .profile_begin = profile_begin,
+    .profile_end = profile_end,
 };

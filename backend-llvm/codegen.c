@@ -2,7 +2,8 @@
 // The module that brings LLVM: kernels to object code (in parallel, one LLVM context a worker), text forms, and loading
 // through ORC. Exports lemnos_llvm_codegen only.
 //
-// Code blob: u64 number of objects; then for each object u64 size and its bytes, padded to 8. Kernel n is symbol "kN" in some object.
+// Code blob: u64 number of objects; then for each object u64 size and its bytes, padded to 8. Kernel n is symbol "kN"
+// in some object.
 #include "backend-llvm/codegen.h"
 
 #include <llvm-c/Analysis.h>
@@ -17,7 +18,9 @@
 #include "backend-llvm/llvmgen.h"
 
 // Enough for code that is already vectorised, unrolled and in registers.
-static const char *const pass_list = "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,loop-mssa(licm),simplifycfg,early-cse,instcombine<no-verify-fixpoint>)";
+static const char *const pass_list =
+    "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,loop-mssa(licm),simplifycfg,early-cse,instcombine<"
+    "no-verify-fixpoint>)";
 
 static void initialize(void) {
   LLVMInitializeNativeTarget();
@@ -40,7 +43,9 @@ static void cpu_of(const hlo_target *t, char **out_cpu, char **out_features) {
     *out_cpu = LLVMGetHostCPUName();
     *out_features = LLVMGetHostCPUFeatures();
   } else {
-    const char *cpu = strv_eq_cstr(rest, "avx512") ? "x86-64-v4" : strv_eq_cstr(rest, "avx2") ? "x86-64-v3" : "x86-64-v2";
+    const char *cpu = strv_eq_cstr(rest, "avx512") ? "x86-64-v4"
+                      : strv_eq_cstr(rest, "avx2") ? "x86-64-v3"
+                                                   : "x86-64-v2";
     *out_cpu = LLVMCreateMessage(cpu);
     *out_features = LLVMCreateMessage("");
   }
@@ -56,7 +61,8 @@ static lemnos_status make_machine(const hlo_target *t, LLVMTargetMachineRef *out
     return s;
   }
   cpu_of(t, &cpu, &features);
-  *out = LLVMCreateTargetMachine(target, triple, cpu, features, LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelDefault);
+  *out = LLVMCreateTargetMachine(target, triple, cpu, features, LLVMCodeGenLevelDefault, LLVMRelocPIC,
+                                 LLVMCodeModelDefault);
   LLVMDisposeMessage(cpu);
   LLVMDisposeMessage(features);
   LLVMDisposeMessage(triple);
@@ -101,8 +107,10 @@ static lemnos_status build(const hlo_target *t, kernel *const *kernels, int firs
     status = llvmgen_cpu_kernel(context, m, t, kernels[i], name);
   }
   if (!status) status = optimize(m, machine);
-  if (status) LLVMDisposeModule(m);
-  else *out = m;
+  if (status)
+    LLVMDisposeModule(m);
+  else
+    *out = m;
   return status;
 }
 
@@ -189,12 +197,16 @@ static lemnos_status compile(const hlo_target *t, kernel *const *kernels, int n,
   batch *batches = heap_alloc(sizeof *batches * ((size_t)n + 1));
   int count = make_batches(kernels, n, batches);
   job j = {.t = t, .kernels = kernels, .batches = batches};
-  if (pool) thread_pool_run(pool, count, compile_batch, &j);
-  else for (int i = 0; i < count; i++) compile_batch(&j, i, 0);
+  if (pool)
+    thread_pool_run(pool, count, compile_batch, &j);
+  else
+    for (int i = 0; i < count; i++) compile_batch(&j, i, 0);
   lemnos_status status = LEMNOS_SUCCESS;
   for (int i = 0; i < count; i++) {
-    if (!status) status = batches[i].status;
-    else lemnos_status_free(batches[i].status);
+    if (!status)
+      status = batches[i].status;
+    else
+      lemnos_status_free(batches[i].status);
   }
   if (!status) status = pack(batches, count, out);
   for (int i = 0; i < count; i++)
@@ -276,8 +288,10 @@ static lemnos_status load(const backend_code *code, int n, llvm_loaded **out, ll
   // Code may call memset, memcpy and the like.
   LLVMOrcDefinitionGeneratorRef process;
   e = LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(&process, LLVMOrcLLJITGetGlobalPrefix(l->jit), NULL, NULL);
-  if (!e) LLVMOrcJITDylibAddGenerator(LLVMOrcLLJITGetMainJITDylib(l->jit), process);
-  else LLVMConsumeError(e);
+  if (!e)
+    LLVMOrcJITDylibAddGenerator(LLVMOrcLLJITGetMainJITDylib(l->jit), process);
+  else
+    LLVMConsumeError(e);
   lemnos_status status = add_objects(l->jit, code);
   l->functions = heap_alloc(sizeof *l->functions * ((size_t)n + 1));
   for (int i = 0; i < n && !status; i++) {
@@ -298,5 +312,9 @@ static lemnos_status load(const backend_code *code, int n, llvm_loaded **out, ll
 }
 
 extern const llvm_codegen lemnos_llvm_codegen;
-LEMNOS_EXPORT const llvm_codegen lemnos_llvm_codegen = {
-    .abi = LLVM_CODEGEN_ABI, .initialize = initialize, .compile = compile, .emit_text = emit_text, .load = load, .unload = unload};
+LEMNOS_EXPORT const llvm_codegen lemnos_llvm_codegen = {.abi = LLVM_CODEGEN_ABI,
+                                                        .initialize = initialize,
+                                                        .compile = compile,
+                                                        .emit_text = emit_text,
+                                                        .load = load,
+                                                        .unload = unload};

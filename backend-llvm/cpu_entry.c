@@ -33,9 +33,16 @@ lemnos_status llvmgen_cpu_kernel(LLVMContextRef context, LLVMModuleRef module, c
   LLVMTypeRef ptr = LLVMPointerTypeInContext(context, 0), i64 = LLVMInt64TypeInContext(context);
   LLVMTypeRef args[] = {ptr, i64, i64, ptr};
   V f = LLVMAddFunction(module, name, LLVMFunctionType(LLVMVoidTypeInContext(context), args, 4, 0));
-  add_attribute(context, f, "prefer-vector-width", t->vector_bytes >= 64 ? "512" : t->vector_bytes >= 32 ? "256" : "128");
-  llvmgen g = {.context = context, .module = module, .builder = LLVMCreateBuilderInContext(context), .function = f,
-               .target = t, .k = k};
+  add_attribute(context, f, "prefer-vector-width",
+                t->vector_bytes >= 64   ? "512"
+                : t->vector_bytes >= 32 ? "256"
+                                        : "128");
+  llvmgen g = {.context = context,
+               .module = module,
+               .builder = LLVMCreateBuilderInContext(context),
+               .function = f,
+               .target = t,
+               .k = k};
   g.params = heap_alloc(sizeof *g.params * ((size_t)k->n_params + 1));
   g.arrays = heap_alloc(sizeof *g.arrays * ((size_t)k->arrays.len + 1));
   LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(context, f, "entry");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The translator: one case per kernel operation, structured control to basic blocks with phis. No fast-math flags; a fused
-// multiply-add only where the kernel says FMA and the target fuses.
+// The translator: one case per kernel operation, structured control to basic blocks with phis. No fast-math flags; a
+// fused multiply-add only where the kernel says FMA and the target fuses.
 #include "backend-llvm/llvmgen.h"
 
 #include <string.h>
@@ -28,7 +28,9 @@ V llvmgen_intrinsic(llvmgen *g, const char *name, int n_overloads, LLVMTypeRef *
   return LLVMBuildCall2(g->builder, type, f, args, (unsigned)n, "");
 }
 
-static V val(llvmgen *g, const kernel_value *v) { return g->values[v->id]; }
+static V val(llvmgen *g, const kernel_value *v) {
+  return g->values[v->id];
+}
 
 static V splat_const(llvmgen *g, V scalar, int lanes) {
   if (lanes == 1) return scalar;
@@ -46,7 +48,8 @@ static V splat(llvmgen *g, V x, int lanes) {
   LLVMTypeRef i32 = LLVMInt32TypeInContext(g->context);
   LLVMTypeRef vt = LLVMVectorType(LLVMTypeOf(x), (unsigned)lanes);
   V one = LLVMBuildInsertElement(g->builder, LLVMGetPoison(vt), x, LLVMConstInt(i32, 0, 0), "");
-  return LLVMBuildShuffleVector(g->builder, one, LLVMGetPoison(vt), LLVMConstNull(LLVMVectorType(i32, (unsigned)lanes)), "");
+  return LLVMBuildShuffleVector(g->builder, one, LLVMGetPoison(vt), LLVMConstNull(LLVMVectorType(i32, (unsigned)lanes)),
+                                "");
 }
 
 static V constant(llvmgen *g, const kernel_instr *i) {
@@ -69,8 +72,8 @@ static bool from_half(const kernel_value *v) {
   return v->def && v->def->op == KERNEL_OP_FLOAT_CONVERT && v->def->operands[0]->type.scalar == KERNEL_F16;
 }
 
-// llvm.minimum and maximum. Of f16 by comparisons: LLVM 19 loses NaNs there; and it turns the f32 operation on extended halves
-// into the one on halves, so those too.
+// llvm.minimum and maximum. Of f16 by comparisons: LLVM 19 loses NaNs there; and it turns the f32 operation on extended
+// halves into the one on halves, so those too.
 static V min_max(llvmgen *g, const char *name, kernel_type t, bool by_comparison, V x, V y) {
   if (t.scalar != KERNEL_F16 && !by_comparison) return binary_intrinsic(g, name, x, y);
   LLVMBuilderRef b = g->builder;
@@ -110,19 +113,24 @@ static V reduce(llvmgen *g, const kernel_instr *i, V x) {
   LLVMBuilderRef b = g->builder;
   for (int n = t.lanes / 2; n >= 1; n /= 2) {
     V lo[64], hi[64];
-    for (int l = 0; l < n; l++) lo[l] = LLVMConstInt(i32, (unsigned)l, 0), hi[l] = LLVMConstInt(i32, (unsigned)(l + n), 0);
+    for (int l = 0; l < n; l++)
+      lo[l] = LLVMConstInt(i32, (unsigned)l, 0), hi[l] = LLVMConstInt(i32, (unsigned)(l + n), 0);
     V a = LLVMBuildShuffleVector(b, x, LLVMGetPoison(LLVMTypeOf(x)), LLVMConstVector(lo, (unsigned)n), "");
     V c = LLVMBuildShuffleVector(b, x, LLVMGetPoison(LLVMTypeOf(x)), LLVMConstVector(hi, (unsigned)n), "");
     switch (i->op) {
       case KERNEL_OP_REDUCE_ADD: x = is_float ? LLVMBuildFAdd(b, a, c, "") : LLVMBuildAdd(b, a, c, ""); break;
       case KERNEL_OP_REDUCE_MUL: x = is_float ? LLVMBuildFMul(b, a, c, "") : LLVMBuildMul(b, a, c, ""); break;
       case KERNEL_OP_REDUCE_MIN:
-        if (is_float) x = min_max(g, "llvm.minimum", kernel_type_make((kernel_scalar)t.scalar, n), false, a, c);
-        else x = binary_intrinsic(g, i->imm.i ? "llvm.umin" : "llvm.smin", a, c);
+        if (is_float)
+          x = min_max(g, "llvm.minimum", kernel_type_make((kernel_scalar)t.scalar, n), false, a, c);
+        else
+          x = binary_intrinsic(g, i->imm.i ? "llvm.umin" : "llvm.smin", a, c);
         break;
       case KERNEL_OP_REDUCE_MAX:
-        if (is_float) x = min_max(g, "llvm.maximum", kernel_type_make((kernel_scalar)t.scalar, n), false, a, c);
-        else x = binary_intrinsic(g, i->imm.i ? "llvm.umax" : "llvm.smax", a, c);
+        if (is_float)
+          x = min_max(g, "llvm.maximum", kernel_type_make((kernel_scalar)t.scalar, n), false, a, c);
+        else
+          x = binary_intrinsic(g, i->imm.i ? "llvm.umax" : "llvm.smax", a, c);
         break;
       case KERNEL_OP_REDUCE_AND: x = LLVMBuildAnd(b, a, c, ""); break;
       case KERNEL_OP_REDUCE_OR: x = LLVMBuildOr(b, a, c, ""); break;
@@ -161,7 +169,8 @@ static V vector_op(llvmgen *g, const kernel_instr *i) {
     }
     case KERNEL_OP_LANES: {
       V items[256];
-      for (int l = 0; l < t.lanes; l++) items[l] = LLVMConstInt(llvmgen_scalar(g, (kernel_scalar)t.scalar), (unsigned)l, 0);
+      for (int l = 0; l < t.lanes; l++)
+        items[l] = LLVMConstInt(llvmgen_scalar(g, (kernel_scalar)t.scalar), (unsigned)l, 0);
       return LLVMConstVector(items, t.lanes);
     }
     case KERNEL_OP_EXTRACT: {
@@ -181,7 +190,8 @@ static V vector_op(llvmgen *g, const kernel_instr *i) {
         if (i->operands[at >= first]->type.lanes == 1) return x;
         return LLVMBuildExtractElement(b, x, LLVMConstInt(i32, (unsigned)(at >= first ? at - first : at), 0), "");
       }
-      return shuffle(g, as_vector(g, val(g, i->operands[0])), as_vector(g, val(g, i->operands[1])), t.lanes, i->imm.list);
+      return shuffle(g, as_vector(g, val(g, i->operands[0])), as_vector(g, val(g, i->operands[1])), t.lanes,
+                     i->imm.list);
     default: return reduce(g, i, val(g, i->operands[0]));
   }
 }
@@ -191,8 +201,10 @@ static V compare(llvmgen *g, const kernel_instr *i) {
   bool is_float = kernel_scalar_table[i->operands[0]->type.scalar].is_float;
   LLVMBuilderRef b = g->builder;
   switch (i->op) {
-    case KERNEL_OP_EQ: return is_float ? LLVMBuildFCmp(b, LLVMRealOEQ, x, y, "") : LLVMBuildICmp(b, LLVMIntEQ, x, y, "");
-    case KERNEL_OP_NE: return is_float ? LLVMBuildFCmp(b, LLVMRealUNE, x, y, "") : LLVMBuildICmp(b, LLVMIntNE, x, y, "");
+    case KERNEL_OP_EQ:
+      return is_float ? LLVMBuildFCmp(b, LLVMRealOEQ, x, y, "") : LLVMBuildICmp(b, LLVMIntEQ, x, y, "");
+    case KERNEL_OP_NE:
+      return is_float ? LLVMBuildFCmp(b, LLVMRealUNE, x, y, "") : LLVMBuildICmp(b, LLVMIntNE, x, y, "");
     case KERNEL_OP_LT_S: return LLVMBuildICmp(b, LLVMIntSLT, x, y, "");
     case KERNEL_OP_LE_S: return LLVMBuildICmp(b, LLVMIntSLE, x, y, "");
     case KERNEL_OP_LT_U: return LLVMBuildICmp(b, LLVMIntULT, x, y, "");
@@ -205,7 +217,8 @@ static V compare(llvmgen *g, const kernel_instr *i) {
 static V conversion(llvmgen *g, const kernel_instr *i) {
   V x = val(g, i->operands[0]);
   LLVMTypeRef to = llvmgen_type(g, i->results[0].type), from = LLVMTypeOf(x);
-  int fb = kernel_scalar_table[i->operands[0]->type.scalar].bits, tb = kernel_scalar_table[i->results[0].type.scalar].bits;
+  int fb = kernel_scalar_table[i->operands[0]->type.scalar].bits,
+      tb = kernel_scalar_table[i->results[0].type.scalar].bits;
   LLVMBuilderRef b = g->builder;
   LLVMTypeRef overloads[] = {to, from};
   switch (i->op) {
@@ -263,14 +276,17 @@ static V arithmetic(llvmgen *g, const kernel_instr *i) {
     case KERNEL_OP_CEIL: return unary_intrinsic(g, "llvm.ceil", x);
     case KERNEL_OP_TRUNC: return unary_intrinsic(g, "llvm.trunc", x);
     case KERNEL_OP_ROUND_EVEN: return unary_intrinsic(g, "llvm.rint", x);  // the default rounding mode is in force
-    case KERNEL_OP_MIN: return min_max(g, "llvm.minimum", t, from_half(i->operands[0]) || from_half(i->operands[1]), x, y);
-    case KERNEL_OP_MAX: return min_max(g, "llvm.maximum", t, from_half(i->operands[0]) || from_half(i->operands[1]), x, y);
+    case KERNEL_OP_MIN:
+      return min_max(g, "llvm.minimum", t, from_half(i->operands[0]) || from_half(i->operands[1]), x, y);
+    case KERNEL_OP_MAX:
+      return min_max(g, "llvm.maximum", t, from_half(i->operands[0]) || from_half(i->operands[1]), x, y);
     case KERNEL_OP_MIN_NUM: return LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealOLT, x, y, ""), x, y, "");
     case KERNEL_OP_MAX_NUM: return LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealOLT, y, x, ""), x, y, "");
     case KERNEL_OP_SELECT: return LLVMBuildSelect(b, x, y, val(g, i->operands[2]), "");
     default:
       if (!g->status)
-        g->status = lemnos_status_make(LEMNOS_UNIMPLEMENTED, "kernel operation %s has no LLVM form", kernel_op_table[i->op].name);
+        g->status = lemnos_status_make(LEMNOS_UNIMPLEMENTED, "kernel operation %s has no LLVM form",
+                                       kernel_op_table[i->op].name);
       return LLVMGetPoison(llvmgen_type(g, t));
   }
 }
@@ -282,7 +298,9 @@ static void block(llvmgen *g, const kernel_block *b);
 static LLVMBasicBlockRef new_block(llvmgen *g, const char *name) {
   return LLVMAppendBasicBlockInContext(g->context, g->function, name);
 }
-static LLVMBasicBlockRef here(llvmgen *g) { return LLVMGetInsertBlock(g->builder); }
+static LLVMBasicBlockRef here(llvmgen *g) {
+  return LLVMGetInsertBlock(g->builder);
+}
 
 static void for_loop(llvmgen *g, const kernel_instr *i) {
   LLVMBuilderRef b = g->builder;
@@ -320,7 +338,8 @@ static void for_loop(llvmgen *g, const kernel_instr *i) {
 
 static void while_loop(llvmgen *g, const kernel_instr *i) {
   LLVMBuilderRef b = g->builder;
-  LLVMBasicBlockRef before = here(g), head = new_block(g, "while"), body = new_block(g, "do"), after = new_block(g, "end");
+  LLVMBasicBlockRef before = here(g), head = new_block(g, "while"), body = new_block(g, "do"),
+                    after = new_block(g, "end");
   LLVMBuildBr(b, head);
   LLVMPositionBuilderAtEnd(b, head);
   for (int n = 0; n < i->n_results; n++) {
@@ -371,19 +390,29 @@ static void instr(llvmgen *g, const kernel_instr *i) {
     case KERNEL_CLASS_CONV: g->values[i->results[0].id] = conversion(g, i); return;
     case KERNEL_CLASS_VEC: g->values[i->results[0].id] = vector_op(g, i); return;
     case KERNEL_CLASS_MEM:
-      if (i->op == KERNEL_OP_LOAD) llvmgen_load(g, i);
-      else if (i->op == KERNEL_OP_STORE) llvmgen_store(g, i);
-      else llvmgen_atomic(g, i);
+      if (i->op == KERNEL_OP_LOAD)
+        llvmgen_load(g, i);
+      else if (i->op == KERNEL_OP_STORE)
+        llvmgen_store(g, i);
+      else
+        llvmgen_atomic(g, i);
       return;
     case KERNEL_CLASS_CTRL:
-      if (i->op == KERNEL_OP_FOR) for_loop(g, i);
-      else if (i->op == KERNEL_OP_WHILE) while_loop(g, i);
-      else if (i->op == KERNEL_OP_IF) if_else(g, i);
+      if (i->op == KERNEL_OP_FOR)
+        for_loop(g, i);
+      else if (i->op == KERNEL_OP_WHILE)
+        while_loop(g, i);
+      else if (i->op == KERNEL_OP_IF)
+        if_else(g, i);
       return;
-    case KERNEL_CLASS_GROUP: case KERNEL_CLASS_TILE: case KERNEL_CLASS_MATH:
+    case KERNEL_CLASS_GROUP:
+    case KERNEL_CLASS_TILE:
+    case KERNEL_CLASS_MATH:
       if (!g->status)
-        g->status = lemnos_status_make(LEMNOS_UNIMPLEMENTED, "kernel operation %s has no LLVM form", kernel_op_table[i->op].name);
-      for (int r = 0; r < i->n_results; r++) g->values[i->results[r].id] = LLVMGetPoison(llvmgen_type(g, i->results[r].type));
+        g->status = lemnos_status_make(LEMNOS_UNIMPLEMENTED, "kernel operation %s has no LLVM form",
+                                       kernel_op_table[i->op].name);
+      for (int r = 0; r < i->n_results; r++)
+        g->values[i->results[r].id] = LLVMGetPoison(llvmgen_type(g, i->results[r].type));
       return;
     default: g->values[i->results[0].id] = arithmetic(g, i); return;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernel IR -> LLVM IR. The translator proper knows nothing of how a kernel is entered: the caller makes the function, says
-// where parameters, arrays and the item number are, and gets the body translated at the builder's position. The CPU entry
-// (cpu_entry.c) loops over items; another target makes one of its own.
+// Kernel IR -> LLVM IR. The translator proper knows nothing of how a kernel is entered: the caller makes the function,
+// says where parameters, arrays and the item number are, and gets the body translated at the builder's position. The
+// CPU entry (cpu_entry.c) loops over items; another target makes one of its own.
 #ifndef BACKEND_LLVM_LLVMGEN_H
 #define BACKEND_LLVM_LLVMGEN_H
 
@@ -17,14 +17,14 @@ typedef struct llvmgen {
   const hlo_target *target;
   const kernel *k;
   // Set by the caller:
-  LLVMValueRef *params;      // pointer per parameter
-  LLVMValueRef *arrays;      // pointer per array
-  LLVMValueRef item;         // of the kernel's index type
+  LLVMValueRef *params;  // pointer per parameter
+  LLVMValueRef *arrays;  // pointer per array
+  LLVMValueRef item;     // of the kernel's index type
   // The translator's own:
-  LLVMValueRef *values;      // by kernel value id
-  unsigned invariant_kind;   // metadata kind "invariant.load"
-  bool streams;              // some stores are non-temporal: a fence has to follow them
-  lemnos_status status;      // first failure
+  LLVMValueRef *values;     // by kernel value id
+  unsigned invariant_kind;  // metadata kind "invariant.load"
+  bool streams;             // some stores are non-temporal: a fence has to follow them
+  lemnos_status status;     // first failure
 } llvmgen;
 
 LLVMTypeRef llvmgen_type(llvmgen *g, kernel_type t);

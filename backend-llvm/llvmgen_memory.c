@@ -6,7 +6,9 @@ typedef LLVMValueRef V;
 
 enum { STREAMING_BYTES = 32 << 20 };
 
-static V base(llvmgen *g, kernel_mem m) { return m.space == KERNEL_PARAM ? g->params[m.index] : g->arrays[m.index]; }
+static V base(llvmgen *g, kernel_mem m) {
+  return m.space == KERNEL_PARAM ? g->params[m.index] : g->arrays[m.index];
+}
 
 static kernel_scalar elem(llvmgen *g, kernel_mem m) {
   return m.space == KERNEL_PARAM ? g->k->params[m.index].elem : g->k->arrays.data[m.index].elem;
@@ -35,7 +37,9 @@ static bool is_invariant(llvmgen *g, kernel_mem m) {
   return m.space == KERNEL_PARAM && g->k->params[m.index].readonly && g->k->params[m.index].noalias;
 }
 
-static V all_true(llvmgen *g, int lanes) { return LLVMConstAllOnes(LLVMVectorType(LLVMInt1TypeInContext(g->context), (unsigned)lanes)); }
+static V all_true(llvmgen *g, int lanes) {
+  return LLVMConstAllOnes(LLVMVectorType(LLVMInt1TypeInContext(g->context), (unsigned)lanes));
+}
 
 void llvmgen_load(llvmgen *g, const kernel_instr *i) {
   const kernel_value *r = &i->results[0];
@@ -43,7 +47,8 @@ void llvmgen_load(llvmgen *g, const kernel_instr *i) {
   V where = address(g, i), mask = i->n_operands > 1 ? g->values[i->operands[1]->id] : NULL, out;
   bool gather = i->operands[0]->type.lanes > 1;
   if (gather || (mask && r->type.lanes > 1)) {
-    V args[] = {where, LLVMConstInt(i32, alignment(g, i), 0), mask ? mask : all_true(g, r->type.lanes), LLVMConstNull(type)};
+    V args[] = {where, LLVMConstInt(i32, alignment(g, i), 0), mask ? mask : all_true(g, r->type.lanes),
+                LLVMConstNull(type)};
     if (gather) {
       args[1] = LLVMConstInt(i32, kernel_scalar_table[r->type.scalar].bytes, 0);
       LLVMTypeRef overloads[] = {type, LLVMTypeOf(where)};
@@ -69,7 +74,8 @@ void llvmgen_load(llvmgen *g, const kernel_instr *i) {
     out = LLVMBuildLoad2(g->builder, type, where, "");
     LLVMSetAlignment(out, alignment(g, i));
     if (is_invariant(g, i->mem))
-      LLVMSetMetadata(out, g->invariant_kind, LLVMMetadataAsValue(g->context, LLVMMDNodeInContext2(g->context, NULL, 0)));
+      LLVMSetMetadata(out, g->invariant_kind,
+                      LLVMMetadataAsValue(g->context, LLVMMDNodeInContext2(g->context, NULL, 0)));
   }
   g->values[r->id] = out;
 }
@@ -78,30 +84,35 @@ static bool loads_from(const kernel_block *b, kernel_mem m) {
   for (const kernel_instr *i = b->first; i; i = i->next) {
     int class = kernel_op_table[i->op].cls;
     if (class == KERNEL_CLASS_TILE) return true;
-    if (class == KERNEL_CLASS_MEM && i->op != KERNEL_OP_STORE && i->mem.space == m.space && i->mem.index == m.index) return true;
+    if (class == KERNEL_CLASS_MEM && i->op != KERNEL_OP_STORE && i->mem.space == m.space && i->mem.index == m.index)
+      return true;
     for (int c = 0; c < i->n_blocks; c++)
       if (loads_from(i->blocks[c], m)) return true;
   }
   return false;
 }
 
-// Does a store pass the caches by? When a loop writes consecutive vectors to memory too large to be found there later, which
-// nothing here reads: lines need not be fetched to be overwritten.
+// Does a store pass the caches by? When a loop writes consecutive vectors to memory too large to be found there later,
+// which nothing here reads: lines need not be fetched to be overwritten.
 static bool is_streaming(llvmgen *g, const kernel_instr *i) {
   if (i->mem.space != KERNEL_PARAM || g->target->cls != HLO_TARGET_CPU) return false;
   const kernel_param *p = &g->k->params[i->mem.index];
   kernel_type t = i->operands[1]->type;
   int bytes = kernel_scalar_table[t.scalar].bytes;
-  if (p->n_elems * bytes < STREAMING_BYTES || !p->noalias || t.lanes * bytes < 16 || alignment(g, i) < (unsigned)(t.lanes * bytes)) return false;
+  if (p->n_elems * bytes < STREAMING_BYTES || !p->noalias || t.lanes * bytes < 16 ||
+      alignment(g, i) < (unsigned)(t.lanes * bytes))
+    return false;
   const kernel_value *index = i->operands[0];
-  if (index->def || index->index != 0 || !index->block->parent || index->block->parent->op != KERNEL_OP_FOR) return false;
+  if (index->def || index->index != 0 || !index->block->parent || index->block->parent->op != KERNEL_OP_FOR)
+    return false;
   const kernel_instr *step = index->block->parent->operands[2]->def;
   return step && step->op == KERNEL_OP_CONST && step->imm.i == t.lanes && !loads_from(g->k->body, i->mem);
 }
 
 void llvmgen_store(llvmgen *g, const kernel_instr *i) {
   LLVMTypeRef i32 = LLVMInt32TypeInContext(g->context);
-  V where = address(g, i), value = g->values[i->operands[1]->id], mask = i->n_operands > 2 ? g->values[i->operands[2]->id] : NULL;
+  V where = address(g, i), value = g->values[i->operands[1]->id],
+    mask = i->n_operands > 2 ? g->values[i->operands[2]->id] : NULL;
   kernel_type t = i->operands[1]->type;
   bool scatter = i->operands[0]->type.lanes > 1;
   if (scatter || (mask && t.lanes > 1)) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Describes CPUs: the host from cpuid and the system, and the x86-64 levels "cpu:avx512", "cpu:avx2", "cpu:sse" that tests force.
+// Describes CPUs: the host from cpuid and the system, and the x86-64 levels "cpu:avx512", "cpu:avx2", "cpu:sse" that
+// tests force.
 #include "backend-llvm/target.h"
 
 #include <stdio.h>
@@ -11,7 +12,8 @@ typedef struct level {
   bool fma, f16c;
 } level;
 
-static const level levels[] = {{"avx512", 64, 32, true, true}, {"avx2", 32, 16, true, true}, {"sse", 16, 16, false, false}};
+static const level levels[] = {
+    {"avx512", 64, 32, true, true}, {"avx2", 32, 16, true, true}, {"sse", 16, 16, false, false}};
 
 static int host_level(void) {
 #if defined(__x86_64__)
@@ -72,5 +74,6 @@ lemnos_status llvm_target_parse(strv spec, hlo_target *out) {
     snprintf(out->spec, sizeof out->spec, "cpu:%s", levels[i].name);
     return LEMNOS_SUCCESS;
   }
-  return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "unknown CPU level '" STRV_FMT "': avx512, avx2 or sse", STRV_ARG(rest));
+  return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "unknown CPU level '" STRV_FMT "': avx512, avx2 or sse",
+                            STRV_ARG(rest));
 }

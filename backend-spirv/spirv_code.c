@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The code blob: kernels one after the other, each with what a launch needs and its module.
 //
-//   u32 magic, version, size of spirv_kernel_info, number of kernels;  per kernel: u32 words, spirv_kernel_info, words...
+//   u32 magic, version, size of spirv_kernel_info, number of kernels;  per kernel: u32 words, spirv_kernel_info,
+//   words...
 // Compilation is a task a kernel. Reading checks every length, since a blob may come from a file.
 #include "backend-spirv/vulkan_internal.h"
 
@@ -46,12 +47,16 @@ lemnos_status spirv_code_compile(const hlo_target *t, const spirv_caps *caps, ke
   j.infos = heap_alloc(sizeof *j.infos * (size_t)(n + 1));
   j.words = heap_alloc(sizeof *j.words * (size_t)(n + 1));
   j.status = heap_alloc(sizeof *j.status * (size_t)(n + 1));
-  if (pool) thread_pool_run(pool, n, compile_one, &j);
-  else for (int i = 0; i < n; i++) compile_one(&j, i, 0);
+  if (pool)
+    thread_pool_run(pool, n, compile_one, &j);
+  else
+    for (int i = 0; i < n; i++) compile_one(&j, i, 0);
   lemnos_status status = LEMNOS_SUCCESS;
   for (int i = 0; i < n; i++) {
-    if (!status) status = j.status[i];
-    else lemnos_status_free(j.status[i]);
+    if (!status)
+      status = j.status[i];
+    else
+      lemnos_status_free(j.status[i]);
   }
   if (!status) status = pack(&j, n, out);
   for (int i = 0; i < n; i++) vec_deinit(&j.words[i]);
@@ -76,7 +81,8 @@ lemnos_status spirv_code_count(const backend_code *code, int *out_n) {
 }
 
 static bool info_ok(const spirv_kernel_info *i) {
-  if (i->n_params > SPIRV_MAX_PARAMS || i->n_bindings > i->n_params || i->push_bytes > 12 * SPIRV_MAX_PARAMS) return false;
+  if (i->n_params > SPIRV_MAX_PARAMS || i->n_bindings > i->n_params || i->push_bytes > 12 * SPIRV_MAX_PARAMS)
+    return false;
   if (i->local < 1 || i->local > MAX_LOCAL) return false;
   for (uint32_t p = 0; p < i->n_params; p++) {
     const spirv_param_info *q = &i->params[p];
@@ -88,7 +94,8 @@ static bool info_ok(const spirv_kernel_info *i) {
   return true;
 }
 
-lemnos_status spirv_code_kernel(const backend_code *code, int i, spirv_kernel_info *info, const uint32_t **words, int *n) {
+lemnos_status spirv_code_kernel(const backend_code *code, int i, spirv_kernel_info *info, const uint32_t **words,
+                                int *n) {
   const char *at = code->data;
   size_t left = code->size - HEAD_WORDS * 4, info_size = sizeof *info;
   at += HEAD_WORDS * 4;

@@ -11,7 +11,9 @@ void spirv_begin_block(spirv_emitter *e, spirv_id label) {
   e->label = label;
 }
 
-void spirv_branch(spirv_emitter *e, spirv_id label) { spirv_op_void(&e->w, SpvOpBranch, 1, &label); }
+void spirv_branch(spirv_emitter *e, spirv_id label) {
+  spirv_op_void(&e->w, SpvOpBranch, 1, &label);
+}
 
 void spirv_branch_if(spirv_emitter *e, spirv_id cond, spirv_id then_label, spirv_id else_label) {
   uint32_t words[] = {cond, then_label, else_label};
@@ -54,7 +56,8 @@ static int count_instrs(const kernel_block *b, int limit) {
   return n;
 }
 
-// Schedules unroll what pays: drivers that unroll large bodies again (Mesa does, up to 32 turns) only add registers and compile time.
+// Schedules unroll what pays: drivers that unroll large bodies again (Mesa does, up to 32 turns) only add registers and
+// compile time.
 enum { LARGE_BODY = 64 };
 
 static void loop_merge(spirv_emitter *e, const loop *l, const kernel_block *body) {
@@ -81,17 +84,19 @@ static void patch_phis(spirv_emitter *e, const loop *l, const kernel_instr *i, c
     e->w.body.data[l->phis_at + r * PHI_WORDS + PHI_NEXT_VALUE] = spirv_value(e, body->last->operands[r]);
 }
 
-// Beside the induction variable, its half and quarter run along where bounds and step are multiples: wide accesses in the loop
-// then need no shift. The drivers remove those that are not used.
+// Beside the induction variable, its half and quarter run along where bounds and step are multiples: wide accesses in
+// the loop then need no shift. The drivers remove those that are not used.
 typedef struct counter {
   spirv_id phi, next, step;
 } counter;
 
-static void count_quotients(spirv_emitter *e, const loop *l, const kernel_instr *i, const spirv_id lower[], counter c[]) {
+static void count_quotients(spirv_emitter *e, const loop *l, const kernel_instr *i, const spirv_id lower[],
+                            counter c[]) {
   for (int q = 0; q < SPIRV_LANES_LOG2_MAX; q++) {
     if (!lower[q]) continue;
     kernel_type t = i->operands[0]->type;
-    c[q] = (counter){.next = spirv_writer_id(&e->w), .step = spirv_emit_int(e, t, i->operands[2]->def->imm.i >> (q + 1))};
+    c[q] =
+        (counter){.next = spirv_writer_id(&e->w), .step = spirv_emit_int(e, t, i->operands[2]->def->imm.i >> (q + 1))};
     c[q].phi = phi(e, l, t, lower[q], c[q].next);
     e->quotients[q][i->blocks[0]->args[0].id] = c[q].phi;  // only visible in the body, by its id
   }

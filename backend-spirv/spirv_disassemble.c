@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modules as text, in the manner of spirv-dis: `%7 = OpFAdd %float %5 %6`. Knows the instructions that the emitter writes (the table
-// below) with the form of their operands; others are shown by number. Enumerants stay numbers.
+// Modules as text, in the manner of spirv-dis: `%7 = OpFAdd %float %5 %6`. Knows the instructions that the emitter
+// writes (the table below) with the form of their operands; others are shown by number. Enumerants stay numbers.
 #include "backend-spirv/spirv_emit.h"
 
 // I(name, form): t result type, r result; then operands: i id, l literal, s string, * the last one repeated.
+// clang-format off
 #define INSTRUCTIONS(I)                                                                                               \
   I(Extension, "s") I(ExtInstImport, "rs") I(ExtInst, "tril*") I(MemoryModel, "ll") I(EntryPoint, "lisi*")            \
   I(ExecutionMode, "ill*") I(Capability, "l") I(TypeVoid, "r") I(TypeBool, "r") I(TypeInt, "rll") I(TypeFloat, "rl")  \
@@ -26,17 +27,20 @@
   I(AtomicSMin, "triiii") I(AtomicSMax, "triiii") I(Phi, "trii*") I(LoopMerge, "iil") I(SelectionMerge, "il")         \
   I(Label, "r") I(Branch, "i") I(BranchConditional, "iii") I(Return, "") I(GroupNonUniformBroadcast, "triii")         \
   I(GroupNonUniformShuffle, "triii") I(GroupNonUniformShuffleXor, "triii")
+// clang-format on
 
 typedef struct form {
   uint16_t op;
   const char *name, *operands;
 } form;
 
+// clang-format off
 static const form forms[] = {
 #define I(name, operands) {SpvOp##name, "Op" #name, operands},
     INSTRUCTIONS(I)
 #undef I
 };
+// clang-format on
 
 static const form *form_of(uint32_t op) {
   for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)

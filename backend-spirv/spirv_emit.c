@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The frame of a module: parameters, arrays, the grid's folding, execution modes; and the helpers that all handlers share.
+// The frame of a module: parameters, arrays, the grid's folding, execution modes; and the helpers that all handlers
+// share.
 #include "backend-spirv/spirv_emit_internal.h"
 
 void spirv_emit_fail(spirv_emitter *e, const char *format, ...) {
@@ -16,10 +17,13 @@ spirv_id spirv_emit_scalar_type(spirv_emitter *e, kernel_scalar s) {
   int bits = kernel_scalar_table[s].bits;
   switch (s) {
     case KERNEL_I1: return spirv_type_bool(&e->w);
-    case KERNEL_I8: case KERNEL_I16: case KERNEL_I32: case KERNEL_I64: return spirv_type_int(&e->w, bits);
-    case KERNEL_F16: case KERNEL_F32: case KERNEL_F64:
-      e->uses_float[bits == 16 ? 0 : bits == 32 ? 1 : 2] = true;
-      return spirv_type_float(&e->w, bits);
+    case KERNEL_I8:
+    case KERNEL_I16:
+    case KERNEL_I32:
+    case KERNEL_I64: return spirv_type_int(&e->w, bits);
+    case KERNEL_F16:
+    case KERNEL_F32:
+    case KERNEL_F64: e->uses_float[bits == 16 ? 0 : bits == 32 ? 1 : 2] = true; return spirv_type_float(&e->w, bits);
     default:
       spirv_emit_fail(e, "no SPIR-V for values of type %s", kernel_scalar_table[s].name);
       return spirv_type_int(&e->w, 32);
@@ -97,7 +101,10 @@ void spirv_exact(spirv_emitter *e, spirv_id result) {
 // --- parameters ----------------------------------------------------------------------------------
 
 spirv_caps spirv_caps_minimum(void) {
-  return (spirv_caps){.descriptor_range = (int64_t)1 << 27, .descriptors = 4, .descriptor_align = 256, .push_bytes = 128,
+  return (spirv_caps){.descriptor_range = (int64_t)1 << 27,
+                      .descriptors = 4,
+                      .descriptor_align = 256,
+                      .push_bytes = 128,
                       .max_local_x = 128};
 }
 
@@ -112,10 +119,12 @@ static void plan_params(spirv_emitter *e) {
     spirv_param_info *i = &info->params[p];
     i->elem_bytes = kernel_scalar_table[q->elem].bytes;
     i->written = !q->readonly;
-    i->addressed = q->n_elems > e->caps->descriptor_range / i->elem_bytes || (int)info->n_bindings >= e->caps->descriptors;
+    i->addressed =
+        q->n_elems > e->caps->descriptor_range / i->elem_bytes || (int)info->n_bindings >= e->caps->descriptors;
     if (i->addressed && !e->caps->physical_storage)
       return spirv_emit_fail(e, "parameter %d: %lld bytes, and the device binds at most %d buffers of %lld bytes", p,
-                             (long long)q->n_elems * i->elem_bytes, e->caps->descriptors, (long long)e->caps->descriptor_range);
+                             (long long)q->n_elems * i->elem_bytes, e->caps->descriptors,
+                             (long long)e->caps->descriptor_range);
     i->binding = i->addressed ? -1 : (int16_t)info->n_bindings++;
     if (i->addressed) i->push_offset = (uint16_t)info->push_bytes, info->push_bytes += 8;
     i->offset_pushed = !i->addressed && q->align % e->caps->descriptor_align != 0;
@@ -123,7 +132,8 @@ static void plan_params(spirv_emitter *e) {
   for (int p = 0; p < k->n_params; p++)
     if (info->params[p].offset_pushed) info->params[p].push_offset = (uint16_t)info->push_bytes, info->push_bytes += 4;
   if ((int)info->push_bytes > e->caps->push_bytes)
-    spirv_emit_fail(e, "%u bytes of push constants for addresses and offsets, the device has %d", info->push_bytes, e->caps->push_bytes);
+    spirv_emit_fail(e, "%u bytes of push constants for addresses and offsets, the device has %d", info->push_bytes,
+                    e->caps->push_bytes);
 }
 
 static void declare_push_constants(spirv_emitter *e) {
@@ -173,10 +183,13 @@ static void declare_arrays(spirv_emitter *e) {
     if (lanes > 4) return spirv_emit_fail(e, "no SPIR-V for arrays of %d lanes", lanes);
     int64_t n = (q->n_elems + lanes - 1) / lanes, bytes = n * lanes * kernel_scalar_table[q->elem].bytes;
     if (n < 1) n = 1;
-    if (q->space == KERNEL_SHARED) shared += (bytes + 15) & ~(int64_t)15;
-    else if (bytes > 1 << 20) return spirv_emit_fail(e, "a private array of %lld bytes", (long long)bytes);
+    if (q->space == KERNEL_SHARED)
+      shared += (bytes + 15) & ~(int64_t)15;
+    else if (bytes > 1 << 20)
+      return spirv_emit_fail(e, "a private array of %lld bytes", (long long)bytes);
     if (shared > e->t->shared_bytes)
-      return spirv_emit_fail(e, "%lld bytes of shared arrays, the device has %lld", (long long)shared, (long long)e->t->shared_bytes);
+      return spirv_emit_fail(e, "%lld bytes of shared arrays, the device has %lld", (long long)shared,
+                             (long long)e->t->shared_bytes);
     spirv_id elem = spirv_type_vector(&e->w, spirv_emit_scalar_type(e, q->elem), lanes);
     e->arrays[a] = spirv_variable(&e->w, q->space == KERNEL_SHARED ? SpvStorageClassWorkgroup : SpvStorageClassFunction,
                                   spirv_type_array(&e->w, elem, (uint32_t)n));
@@ -252,8 +265,13 @@ static void emit_item(spirv_emitter *e) {
     if (id[d] && index.scalar == KERNEL_I64) id[d] = spirv_u1(e, SpvOpUConvert, index, id[d]);
   }
   spirv_id g = id[2];
-  if (id[1]) g = g ? spirv_u2(e, SpvOpIAdd, index, spirv_u2(e, SpvOpIMul, index, g, spirv_emit_int(e, index, e->info->groups[1])), id[1]) : id[1];
-  e->group = g ? spirv_u2(e, SpvOpIAdd, index, spirv_u2(e, SpvOpIMul, index, g, spirv_emit_int(e, index, e->info->groups[0])), id[0]) : id[0];
+  if (id[1])
+    g = g ? spirv_u2(e, SpvOpIAdd, index,
+                     spirv_u2(e, SpvOpIMul, index, g, spirv_emit_int(e, index, e->info->groups[1])), id[1])
+          : id[1];
+  e->group = g ? spirv_u2(e, SpvOpIAdd, index,
+                          spirv_u2(e, SpvOpIMul, index, g, spirv_emit_int(e, index, e->info->groups[0])), id[0])
+               : id[0];
   e->local = spirv_extract(e, words, local, 0);
   if (index.scalar == KERNEL_I64) e->local = spirv_u1(e, SpvOpUConvert, index, e->local);
   spirv_id base = spirv_u2(e, SpvOpIMul, index, e->group, spirv_emit_int(e, index, e->info->local));
@@ -262,7 +280,8 @@ static void emit_item(spirv_emitter *e) {
 
 // --- execution modes -----------------------------------------------------------------------------
 
-static void float_mode(spirv_emitter *e, SpvExecutionMode mode, SpvCapability cap, const bool allowed[3], bool independent) {
+static void float_mode(spirv_emitter *e, SpvExecutionMode mode, SpvCapability cap, const bool allowed[3],
+                       bool independent) {
   bool all = true;
   for (int f = 0; f < 3; f++) all &= allowed[f] || !e->uses_float[f];
   if (!independent && !all) return;  // one setting for all widths, or none
@@ -280,8 +299,10 @@ static void execution_modes(spirv_emitter *e) {
   spirv_writer_mode(&e->w, SpvExecutionModeLocalSize, 3, size);
   const spirv_caps *c = e->caps;
   if (!c->float_controls) return;
-  float_mode(e, SpvExecutionModeSignedZeroInfNanPreserve, SpvCapabilitySignedZeroInfNanPreserve, c->preserve_inf_nan, true);
-  float_mode(e, SpvExecutionModeDenormPreserve, SpvCapabilityDenormPreserve, c->preserve_denorms, c->denorm_independent);
+  float_mode(e, SpvExecutionModeSignedZeroInfNanPreserve, SpvCapabilitySignedZeroInfNanPreserve, c->preserve_inf_nan,
+             true);
+  float_mode(e, SpvExecutionModeDenormPreserve, SpvCapabilityDenormPreserve, c->preserve_denorms,
+             c->denorm_independent);
   float_mode(e, SpvExecutionModeRoundingModeRTE, SpvCapabilityRoundingModeRTE, c->round_even, c->rounding_independent);
 }
 
@@ -298,7 +319,8 @@ static void emit_body(spirv_emitter *e, bool inexact) {
     uint32_t words[] = {merge, SpvSelectionControlMaskNone};
     // Group kernels test the group: the test is uniform, so that barriers stay legal.
     int64_t bound = e->k->workgroup ? e->k->grid / e->k->workgroup : e->k->grid;
-    spirv_id test = spirv_u2(e, SpvOpULessThan, cond, e->k->workgroup ? e->group : e->item, spirv_emit_int(e, index, bound));
+    spirv_id test =
+        spirv_u2(e, SpvOpULessThan, cond, e->k->workgroup ? e->group : e->item, spirv_emit_int(e, index, bound));
     spirv_op_void(&e->w, SpvOpSelectionMerge, 2, words);
     spirv_branch_if(e, test, inside, merge);
     spirv_begin_block(e, inside);

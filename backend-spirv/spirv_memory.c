@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads, stores and atomics.
 //
-// A bound parameter is seen through one variable for each width it is accessed by (1, 2, 4 lanes), all of the same binding and
-// declared Aliased; an addressed one through pointers cast from the pushed pointer. Drivers make wide loads of accesses whose type
-// is wide, so an access of N lanes known to be aligned to N elements goes through the view of N lanes; others go lane by lane.
+// A bound parameter is seen through one variable for each width it is accessed by (1, 2, 4 lanes), all of the same
+// binding and declared Aliased; an addressed one through pointers cast from the pushed pointer. Drivers make wide loads
+// of accesses whose type is wide, so an access of N lanes known to be aligned to N elements goes through the view of N
+// lanes; others go lane by lane.
 // Arrays are variables of vectors of kernel_array.lanes elements; their components can be addressed one by one.
 //
-// Masks: a masked-off lane loads element 0 instead, which always exists, and selects 0 afterwards; a store of it is branched over.
+// Masks: a masked-off lane loads element 0 instead, which always exists, and selects 0 afterwards; a store of it is
+// branched over.
 #include "backend-spirv/spirv_emit_internal.h"
 
 static int log2_of(int x) {
@@ -64,7 +66,8 @@ static spirv_id addressed_view(spirv_emitter *e, int p, int lanes) {
   spirv_id pointer = spirv_op(&e->w, SpvOpLoad, e->push_types[p], 1, &chain);
   if (lanes == 1) return pointer;
   spirv_id type = spirv_type_buffer(&e->w, view_elem(e, q->elem, lanes), (uint32_t)(bytes * lanes));
-  return spirv_op(&e->w, SpvOpBitcast, spirv_type_pointer(&e->w, SpvStorageClassPhysicalStorageBuffer, type), 1, &pointer);
+  return spirv_op(&e->w, SpvOpBitcast, spirv_type_pointer(&e->w, SpvStorageClassPhysicalStorageBuffer, type), 1,
+                  &pointer);
 }
 
 static spirv_id param_view(spirv_emitter *e, int p, int lanes) {
@@ -78,12 +81,12 @@ static spirv_id param_view(spirv_emitter *e, int p, int lanes) {
 
 typedef struct place {
   spirv_id pointer;
-  spirv_id type;       // of the element pointed to
-  uint32_t aligned;    // bytes, for physical storage; 0: not said
+  spirv_id type;     // of the element pointed to
+  uint32_t aligned;  // bytes, for physical storage; 0: not said
 } place;
 
-// The quotient of v's expression, found by dividing its terms: `(x * 64 + iv + 8) / 4` is `x * 16 + iv / 4 + 2`. Indices do not
-// overflow (lowering proves that they fit their type), so the division distributes over sums.
+// The quotient of v's expression, found by dividing its terms: `(x * 64 + iv + 8) / 4` is `x * 16 + iv / 4 + 2`.
+// Indices do not overflow (lowering proves that they fit their type), so the division distributes over sums.
 static spirv_id divide_terms(spirv_emitter *e, const kernel_value *v, int log2) {
   const kernel_instr *i = v->def;
   kernel_type t = v->type;
@@ -95,7 +98,8 @@ static spirv_id divide_terms(spirv_emitter *e, const kernel_value *v, int log2) 
   switch (i->op) {
     case KERNEL_OP_MUL:
       if (c && c % n == 0)
-        return c == n ? spirv_value(e, i->operands[0]) : spirv_u2(e, SpvOpIMul, t, spirv_value(e, i->operands[0]), spirv_emit_int(e, t, c / n));
+        return c == n ? spirv_value(e, i->operands[0])
+                      : spirv_u2(e, SpvOpIMul, t, spirv_value(e, i->operands[0]), spirv_emit_int(e, t, c / n));
       for (int o = 0; o < 2; o++) {
         spirv_id q = spirv_quotient(e, i->operands[o], log2);
         if (q) return spirv_u2(e, SpvOpIMul, t, q, spirv_value(e, i->operands[1 - o]));
@@ -104,8 +108,10 @@ static spirv_id divide_terms(spirv_emitter *e, const kernel_value *v, int log2) 
     case KERNEL_OP_SHL:
       if (c < log2) return 0;
       return c == log2 ? spirv_value(e, i->operands[0])
-                       : spirv_u2(e, SpvOpShiftLeftLogical, t, spirv_value(e, i->operands[0]), spirv_emit_int(e, t, c - log2));
-    case KERNEL_OP_ADD: case KERNEL_OP_SUB: {
+                       : spirv_u2(e, SpvOpShiftLeftLogical, t, spirv_value(e, i->operands[0]),
+                                  spirv_emit_int(e, t, c - log2));
+    case KERNEL_OP_ADD:
+    case KERNEL_OP_SUB: {
       spirv_id a = spirv_quotient(e, i->operands[0], log2), b = a ? spirv_quotient(e, i->operands[1], log2) : 0;
       return b ? spirv_u2(e, i->op == KERNEL_OP_ADD ? SpvOpIAdd : SpvOpISub, t, a, b) : 0;
     }
@@ -126,9 +132,9 @@ static spirv_id shifted(spirv_emitter *e, kernel_type t, spirv_id index, int lan
 
 // An index in elements, and the value and lane it comes from if it is that value plus the lane (for exact division).
 typedef struct where {
-  kernel_type t;             // scalar
+  kernel_type t;  // scalar
   spirv_id index;
-  const kernel_value *value; // NULL: none
+  const kernel_value *value;  // NULL: none
   int lane;
 } where;
 
@@ -146,7 +152,8 @@ static place param_place(spirv_emitter *e, int p, where w, int lanes) {
   bool addressed = e->info->params[p].addressed;
   if (e->params[p].offset) {
     spirv_id offset = e->params[p].offset;
-    if (w.t.scalar != e->k->index) offset = spirv_u1(e, w.t.scalar == KERNEL_I64 ? SpvOpUConvert : SpvOpSConvert, w.t, offset);
+    if (w.t.scalar != e->k->index)
+      offset = spirv_u1(e, w.t.scalar == KERNEL_I64 ? SpvOpUConvert : SpvOpSConvert, w.t, offset);
     w.index = spirv_u2(e, SpvOpIAdd, w.t, w.index, offset);
     w.value = NULL;
   }
@@ -209,7 +216,8 @@ static void store_place(spirv_emitter *e, place p, spirv_id value) {
 static int access_lanes(const spirv_emitter *e, const kernel_instr *i, int lanes) {
   int n = lanes > 4 ? 4 : lanes;
   while (n > i->align) n /= 2;
-  if (i->mem.space != KERNEL_PARAM) return n >= e->k->arrays.data[i->mem.index].lanes && n > 1 ? e->k->arrays.data[i->mem.index].lanes : 1;
+  if (i->mem.space != KERNEL_PARAM)
+    return n >= e->k->arrays.data[i->mem.index].lanes && n > 1 ? e->k->arrays.data[i->mem.index].lanes : 1;
   // Views of n lanes start at the binding's address: it has to be aligned to n elements, too.
   if (e->info->params[i->mem.index].addressed && e->caps->no_pointer_casts) return 1;
   int bytes = kernel_scalar_table[e->k->params[i->mem.index].elem].bytes;
@@ -220,7 +228,9 @@ static int access_lanes(const spirv_emitter *e, const kernel_instr *i, int lanes
 
 // --- handlers ------------------------------------------------------------------------------------
 
-static kernel_type scalar_type(kernel_scalar s) { return kernel_type_make(s, 1); }
+static kernel_type scalar_type(kernel_scalar s) {
+  return kernel_type_make(s, 1);
+}
 
 static where index_of_lane(spirv_emitter *e, const kernel_value *index, int lane) {
   kernel_type t = index->type;
@@ -302,7 +312,8 @@ void spirv_emit_atomic(spirv_emitter *e, const kernel_instr *i) {
   kernel_type type = i->results[0].type;
   bool shared = i->mem.space == KERNEL_SHARED;
   if (i->mem.space == KERNEL_PRIVATE || type.lanes > 1 || spirv_is_float(type) || spirv_bits(type) < 32)
-    return spirv_emit_fail(e, "no SPIR-V for %s on %s here", kernel_op_table[i->op].name, kernel_scalar_table[type.scalar].name);
+    return spirv_emit_fail(e, "no SPIR-V for %s on %s here", kernel_op_table[i->op].name,
+                           kernel_scalar_table[type.scalar].name);
   if (spirv_bits(type) == 64) {
     if (!(shared ? e->caps->shared_int64_atomics : e->caps->int64_atomics))
       return spirv_emit_fail(e, "the device has no 64-bit integer atomics");
@@ -313,7 +324,8 @@ void spirv_emit_atomic(spirv_emitter *e, const kernel_instr *i) {
   spirv_id relaxed = spirv_const_u32(&e->w, SpvMemorySemanticsMaskNone);
   spirv_id r;
   if (i->op == KERNEL_OP_ATOMIC_CAS) {
-    uint32_t words[] = {p.pointer, scope, relaxed, relaxed, spirv_value(e, i->operands[2]), spirv_value(e, i->operands[1])};
+    uint32_t words[] = {
+        p.pointer, scope, relaxed, relaxed, spirv_value(e, i->operands[2]), spirv_value(e, i->operands[1])};
     r = spirv_op(&e->w, SpvOpAtomicCompareExchange, p.type, 6, words);
   } else {
     SpvOp op = i->op == KERNEL_OP_ATOMIC_ADD     ? SpvOpAtomicIAdd

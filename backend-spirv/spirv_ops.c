@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // One row for every kernel operation: its opcode, or the function that builds it, or why it never gets here.
 //
-// Where SPIR-V's own instruction says less than the kernel IR asks for, the operation is built from ones that say enough:
-// MIN/MAX (NaN, zero signs: NMin leaves both open), REM_S (undefined for negative operands in Vulkan), saturation, counting bits
-// in anything but 32 bits, division below 32 bits.
+// Where SPIR-V's own instruction says less than the kernel IR asks for, the operation is built from ones that say
+// enough:
+// MIN/MAX (NaN, zero signs: NMin leaves both open), REM_S (undefined for negative operands in Vulkan), saturation,
+// counting bits in anything but 32 bits, division below 32 bits.
 #include <math.h>
 
 #include "backend-spirv/spirv_emit_internal.h"
@@ -12,17 +13,21 @@ typedef spirv_id (*binary_fn)(spirv_emitter *e, kernel_type t, spirv_id a, spirv
 
 typedef struct op_row {
   void (*emit)(spirv_emitter *e, const kernel_instr *i);
-  const char *unsupported;  // why there is no translation
+  const char *unsupported;             // why there is no translation
   uint16_t int_op, float_op, bool_op;  // SpvOp by the operand's type, 0: none
-  binary_fn build;          // two-operand arithmetic that takes more than an opcode; used where the opcode is 0
+  binary_fn build;  // two-operand arithmetic that takes more than an opcode; used where the opcode is 0
 } op_row;
 
 static const op_row table[KERNEL_OP_COUNT];
 
 // --- shorthands ----------------------------------------------------------------------------------
 
-static kernel_type bool_of(kernel_type t) { return spirv_with_scalar(t, KERNEL_I1); }
-static kernel_type i32_of(kernel_type t) { return spirv_with_scalar(t, KERNEL_I32); }
+static kernel_type bool_of(kernel_type t) {
+  return spirv_with_scalar(t, KERNEL_I1);
+}
+static kernel_type i32_of(kernel_type t) {
+  return spirv_with_scalar(t, KERNEL_I32);
+}
 
 static spirv_id compare(spirv_emitter *e, SpvOp op, kernel_type t, spirv_id a, spirv_id b) {
   return spirv_u2(e, op, bool_of(t), a, b);
@@ -65,8 +70,8 @@ static spirv_id max_u(spirv_emitter *e, kernel_type t, spirv_id a, spirv_id b) {
   return int_pick(e, t, GLSLstd450UMax, SpvOpUGreaterThan, a, b);
 }
 
-// IEEE 754-2019 minimum and maximum: equal operands differ at most in the sign of zero, so their bits are or-ed (and-ed);
-// unordered ones give their sum, a NaN.
+// IEEE 754-2019 minimum and maximum: equal operands differ at most in the sign of zero, so their bits are or-ed
+// (and-ed); unordered ones give their sum, a NaN.
 static spirv_id float_pick(spirv_emitter *e, kernel_type t, SpvOp wins, SpvOp merge, spirv_id a, spirv_id b) {
   kernel_type bits = bits_type(t);
   spirv_id merged = spirv_u2(e, merge, bits, spirv_u1(e, SpvOpBitcast, bits, a), spirv_u1(e, SpvOpBitcast, bits, b));
@@ -122,8 +127,10 @@ static spirv_id mulhi_64(spirv_emitter *e, kernel_type t, spirv_id a, spirv_id b
   spirv_id bh = shift(e, SpvOpShiftRightLogical, t, b, 32), bl = spirv_u2(e, SpvOpBitwiseAnd, t, b, mask);
   spirv_id low = shift(e, SpvOpShiftRightLogical, t, spirv_u2(e, SpvOpIMul, t, al, bl), 32);
   spirv_id mid = spirv_u2(e, SpvOpIAdd, t, spirv_u2(e, SpvOpIMul, t, ah, bl), low);  // < 2^64: no carry is lost
-  spirv_id mid2 = spirv_u2(e, SpvOpIAdd, t, spirv_u2(e, SpvOpIMul, t, al, bh), spirv_u2(e, SpvOpBitwiseAnd, t, mid, mask));
-  spirv_id high = spirv_u2(e, SpvOpIAdd, t, spirv_u2(e, SpvOpIMul, t, ah, bh), shift(e, SpvOpShiftRightLogical, t, mid, 32));
+  spirv_id mid2 =
+      spirv_u2(e, SpvOpIAdd, t, spirv_u2(e, SpvOpIMul, t, al, bh), spirv_u2(e, SpvOpBitwiseAnd, t, mid, mask));
+  spirv_id high =
+      spirv_u2(e, SpvOpIAdd, t, spirv_u2(e, SpvOpIMul, t, ah, bh), shift(e, SpvOpShiftRightLogical, t, mid, 32));
   return spirv_u2(e, SpvOpIAdd, t, high, shift(e, SpvOpShiftRightLogical, t, mid2, 32));
 }
 static spirv_id mulhi_u(spirv_emitter *e, kernel_type t, spirv_id a, spirv_id b) {
@@ -145,8 +152,12 @@ static spirv_id copysign_(spirv_emitter *e, kernel_type t, spirv_id a, spirv_id 
 }
 
 // Comparisons of i1, by their order: signed true (-1) is below false.
-static spirv_id bool_lt_s(spirv_emitter *e, kernel_type t, spirv_id a, spirv_id b) { return bool_and_not(e, t, a, b); }
-static spirv_id bool_lt_u(spirv_emitter *e, kernel_type t, spirv_id a, spirv_id b) { return bool_and_not(e, t, b, a); }
+static spirv_id bool_lt_s(spirv_emitter *e, kernel_type t, spirv_id a, spirv_id b) {
+  return bool_and_not(e, t, a, b);
+}
+static spirv_id bool_lt_u(spirv_emitter *e, kernel_type t, spirv_id a, spirv_id b) {
+  return bool_and_not(e, t, b, a);
+}
 static spirv_id bool_le_s(spirv_emitter *e, kernel_type t, spirv_id a, spirv_id b) {
   return spirv_u1(e, SpvOpLogicalNot, t, bool_and_not(e, t, b, a));
 }
@@ -177,9 +188,15 @@ spirv_id spirv_emit_binary(spirv_emitter *e, kernel_op op, kernel_type t, spirv_
 
 // --- handlers ------------------------------------------------------------------------------------
 
-static kernel_type operand_type(const kernel_instr *i, int o) { return i->operands[o]->type; }
-static spirv_id operand(spirv_emitter *e, const kernel_instr *i, int o) { return spirv_value(e, i->operands[o]); }
-static void result(spirv_emitter *e, const kernel_instr *i, spirv_id id) { spirv_define(e, &i->results[0], id); }
+static kernel_type operand_type(const kernel_instr *i, int o) {
+  return i->operands[o]->type;
+}
+static spirv_id operand(spirv_emitter *e, const kernel_instr *i, int o) {
+  return spirv_value(e, i->operands[o]);
+}
+static void result(spirv_emitter *e, const kernel_instr *i, spirv_id id) {
+  spirv_define(e, &i->results[0], id);
+}
 
 static void binary(spirv_emitter *e, const kernel_instr *i) {
   result(e, i, spirv_emit_binary(e, i->op, i->results[0].type, operand(e, i, 0), operand(e, i, 1)));
@@ -188,9 +205,12 @@ static void binary(spirv_emitter *e, const kernel_instr *i) {
 static void unary(spirv_emitter *e, const kernel_instr *i) {
   kernel_type t = i->results[0].type;
   SpvOp code = opcode_for(&table[i->op], t);
-  if (code == SpvOpCopyObject) result(e, i, operand(e, i, 0));
-  else if (code) result(e, i, spirv_u1(e, code, t, operand(e, i, 0)));
-  else no_translation(e, i->op, t);
+  if (code == SpvOpCopyObject)
+    result(e, i, operand(e, i, 0));
+  else if (code)
+    result(e, i, spirv_u1(e, code, t, operand(e, i, 0)));
+  else
+    no_translation(e, i->op, t);
 }
 
 // Unary functions of GLSL.std.450; the row's float_op is the instruction.
@@ -202,9 +222,12 @@ static void compare_instr(spirv_emitter *e, const kernel_instr *i) {
   kernel_type t = operand_type(i, 0);
   const op_row *row = &table[i->op];
   SpvOp code = opcode_for(row, t);
-  if (code) result(e, i, compare(e, code, t, operand(e, i, 0), operand(e, i, 1)));
-  else if (row->build && t.scalar == KERNEL_I1) result(e, i, row->build(e, t, operand(e, i, 0), operand(e, i, 1)));
-  else no_translation(e, i->op, t);
+  if (code)
+    result(e, i, compare(e, code, t, operand(e, i, 0), operand(e, i, 1)));
+  else if (row->build && t.scalar == KERNEL_I1)
+    result(e, i, row->build(e, t, operand(e, i, 0), operand(e, i, 1)));
+  else
+    no_translation(e, i->op, t);
 }
 
 static void constant(spirv_emitter *e, const kernel_instr *i) {
@@ -212,9 +235,15 @@ static void constant(spirv_emitter *e, const kernel_instr *i) {
   result(e, i, spirv_is_float(t) ? spirv_emit_float(e, t, i->imm.f) : spirv_emit_int(e, t, i->imm.i));
 }
 
-static void item(spirv_emitter *e, const kernel_instr *i) { result(e, i, e->item); }
-static void local_id(spirv_emitter *e, const kernel_instr *i) { result(e, i, e->local); }
-static void group_id(spirv_emitter *e, const kernel_instr *i) { result(e, i, e->group); }
+static void item(spirv_emitter *e, const kernel_instr *i) {
+  result(e, i, e->item);
+}
+static void local_id(spirv_emitter *e, const kernel_instr *i) {
+  result(e, i, e->local);
+}
+static void group_id(spirv_emitter *e, const kernel_instr *i) {
+  result(e, i, e->group);
+}
 
 static void param_size(spirv_emitter *e, const kernel_instr *i) {
   result(e, i, spirv_emit_int(e, i->results[0].type, e->k->params[i->imm.i].n_elems));
@@ -234,7 +263,8 @@ spirv_id spirv_select_minus_one(spirv_emitter *e, kernel_type t, spirv_id cond) 
 }
 
 static bool is_float_constant(const kernel_value *v, double x) {
-  return v->def && v->def->op == KERNEL_OP_CONST && spirv_is_float(v->type) && v->def->imm.f == x && (x != 0 || !signbit(v->def->imm.f));
+  return v->def && v->def->op == KERNEL_OP_CONST && spirv_is_float(v->type) && v->def->imm.f == x &&
+         (x != 0 || !signbit(v->def->imm.f));
 }
 
 static void select_instr(spirv_emitter *e, const kernel_instr *i) {
@@ -243,12 +273,15 @@ static void select_instr(spirv_emitter *e, const kernel_instr *i) {
   if (operand_type(i, 0).lanes != t.lanes) cond = spirv_splat(e, bool_of(t), cond);
   for (int one = 1; one <= 2; one++)
     if (is_float_constant(i->operands[one], -1) && is_float_constant(i->operands[3 - one], 0))
-      return result(e, i, spirv_select_minus_one(e, t, one == 1 ? cond : spirv_u1(e, SpvOpLogicalNot, bool_of(t), cond)));
+      return result(e, i,
+                    spirv_select_minus_one(e, t, one == 1 ? cond : spirv_u1(e, SpvOpLogicalNot, bool_of(t), cond)));
   result(e, i, spirv_select(e, t, cond, operand(e, i, 1), operand(e, i, 2)));
 }
 
 // Counts bits of v in a type other than 32 bits: by halves or widened. count: on 32 bits.
-static spirv_id popcnt_32(spirv_emitter *e, kernel_type t, spirv_id v) { return spirv_u1(e, SpvOpBitCount, t, v); }
+static spirv_id popcnt_32(spirv_emitter *e, kernel_type t, spirv_id v) {
+  return spirv_u1(e, SpvOpBitCount, t, v);
+}
 
 static void popcnt(spirv_emitter *e, const kernel_instr *i) {
   kernel_type t = i->results[0].type, word = i32_of(t);
@@ -277,7 +310,8 @@ static void clz(spirv_emitter *e, const kernel_instr *i) {
     spirv_id high = spirv_u1(e, SpvOpUConvert, word, shift(e, SpvOpShiftRightLogical, t, v, 32));
     spirv_id below = clz_32(e, word, spirv_u1(e, SpvOpUConvert, word, v));
     below = spirv_u2(e, SpvOpIAdd, word, below, spirv_emit_int(e, word, 32));
-    count = spirv_select(e, word, compare(e, SpvOpIEqual, word, high, spirv_emit_int(e, word, 0)), below, clz_32(e, word, high));
+    count = spirv_select(e, word, compare(e, SpvOpIEqual, word, high, spirv_emit_int(e, word, 0)), below,
+                         clz_32(e, word, high));
   } else if (bits == 32) {
     count = clz_32(e, word, v);
   } else {
@@ -334,7 +368,8 @@ static void shuffle(spirv_emitter *e, const kernel_instr *i) {
   spirv_id parts[16];
   for (int l = 0; l < t.lanes; l++) {
     int from = i->imm.list[l];
-    parts[l] = from < a.lanes ? spirv_extract(e, a, operand(e, i, 0), from) : spirv_extract(e, b, operand(e, i, 1), from - a.lanes);
+    parts[l] = from < a.lanes ? spirv_extract(e, a, operand(e, i, 0), from)
+                              : spirv_extract(e, b, operand(e, i, 1), from - a.lanes);
   }
   result(e, i, spirv_gather(e, t, parts));
 }
@@ -372,7 +407,8 @@ static void reduce(spirv_emitter *e, const kernel_instr *i) {
 
 static void barrier(spirv_emitter *e, const kernel_instr *i) {
   spirv_id scope = spirv_const_u32(&e->w, SpvScopeWorkgroup);
-  spirv_id semantics = spirv_const_u32(&e->w, SpvMemorySemanticsAcquireReleaseMask | SpvMemorySemanticsWorkgroupMemoryMask);
+  spirv_id semantics =
+      spirv_const_u32(&e->w, SpvMemorySemanticsAcquireReleaseMask | SpvMemorySemanticsWorkgroupMemoryMask);
   uint32_t words[] = {scope, scope, semantics};
   spirv_op_void(&e->w, SpvOpControlBarrier, 3, words);
 }
@@ -408,15 +444,17 @@ static void subgroup_lane(spirv_emitter *e, const kernel_instr *i) {
 static void subgroup_shuffle(spirv_emitter *e, const kernel_instr *i) {
   kernel_type t = i->results[0].type;
   if (!subgroup_type_ok(e, i->op, t)) return;
-  result(e, i, shuffle_by(e, SpvOpGroupNonUniformShuffle, SpvCapabilityGroupNonUniformShuffle, t, operand(e, i, 0),
-                          operand(e, i, 1)));
+  result(e, i,
+         shuffle_by(e, SpvOpGroupNonUniformShuffle, SpvCapabilityGroupNonUniformShuffle, t, operand(e, i, 0),
+                    operand(e, i, 1)));
 }
 
 static void subgroup_broadcast(spirv_emitter *e, const kernel_instr *i) {
   kernel_type t = i->results[0].type;
   if (!subgroup_type_ok(e, i->op, t)) return;
-  result(e, i, shuffle_by(e, SpvOpGroupNonUniformBroadcast, SpvCapabilityGroupNonUniformBallot, t, operand(e, i, 0),
-                          spirv_const_u32(&e->w, (uint32_t)i->imm.i)));
+  result(e, i,
+         shuffle_by(e, SpvOpGroupNonUniformBroadcast, SpvCapabilityGroupNonUniformBallot, t, operand(e, i, 0),
+                    spirv_const_u32(&e->w, (uint32_t)i->imm.i)));
 }
 
 static spirv_id shuffle_xor(spirv_emitter *e, kernel_type t, spirv_id v, int mask) {
@@ -430,7 +468,8 @@ static void subgroup_shuffle_xor(spirv_emitter *e, const kernel_instr *i) {
   result(e, i, shuffle_xor(e, t, operand(e, i, 0), (int)i->imm.i));
 }
 
-// A butterfly: its order is fixed by the subgroup's size, and shuffles are cheaper than reductions on the software drivers.
+// A butterfly: its order is fixed by the subgroup's size, and shuffles are cheaper than reductions on the software
+// drivers.
 static void subgroup_reduce(spirv_emitter *e, const kernel_instr *i) {
   kernel_type t = i->results[0].type;
   if (!subgroup_type_ok(e, i->op, t)) return;
@@ -452,9 +491,12 @@ static void yield(spirv_emitter *e, const kernel_instr *i) {}  // read by the ow
 
 // --- the table -----------------------------------------------------------------------------------
 
-#define EXPANDED {.emit = never, .unsupported = "not expanded before code generation"}
-#define ARITH(i, f, b, fn) {.emit = binary, .int_op = i, .float_op = f, .bool_op = b, .build = fn}
-#define COMPARE(i, f, b, fn) {.emit = compare_instr, .int_op = i, .float_op = f, .bool_op = b, .build = fn}
+#define EXPANDED \
+  { .emit = never, .unsupported = "not expanded before code generation" }
+#define ARITH(i, f, b, fn) \
+  { .emit = binary, .int_op = i, .float_op = f, .bool_op = b, .build = fn }
+#define COMPARE(i, f, b, fn) \
+  { .emit = compare_instr, .int_op = i, .float_op = f, .bool_op = b, .build = fn }
 
 static const op_row table[KERNEL_OP_COUNT] = {
     [KERNEL_OP_CONST] = {.emit = constant},
@@ -546,12 +588,23 @@ static const op_row table[KERNEL_OP_COUNT] = {
     [KERNEL_OP_SUBGROUP_ADD] = {.emit = subgroup_reduce},
     [KERNEL_OP_SUBGROUP_MIN] = {.emit = subgroup_reduce},
     [KERNEL_OP_SUBGROUP_MAX] = {.emit = subgroup_reduce},
-    [KERNEL_OP_EXP] = EXPANDED, [KERNEL_OP_EXPM1] = EXPANDED, [KERNEL_OP_LOG] = EXPANDED,
-    [KERNEL_OP_LOG1P] = EXPANDED, [KERNEL_OP_SIN] = EXPANDED, [KERNEL_OP_COS] = EXPANDED,
-    [KERNEL_OP_TAN] = EXPANDED, [KERNEL_OP_TANH] = EXPANDED, [KERNEL_OP_ATAN2] = EXPANDED,
-    [KERNEL_OP_POW] = EXPANDED, [KERNEL_OP_RSQRT] = EXPANDED, [KERNEL_OP_CBRT] = EXPANDED,
-    [KERNEL_OP_ERF] = EXPANDED, [KERNEL_OP_ERFC] = EXPANDED, [KERNEL_OP_REM] = EXPANDED,
-    [KERNEL_OP_LOGISTIC] = EXPANDED, [KERNEL_OP_TILE_FMA] = EXPANDED,
+    [KERNEL_OP_EXP] = EXPANDED,
+    [KERNEL_OP_EXPM1] = EXPANDED,
+    [KERNEL_OP_LOG] = EXPANDED,
+    [KERNEL_OP_LOG1P] = EXPANDED,
+    [KERNEL_OP_SIN] = EXPANDED,
+    [KERNEL_OP_COS] = EXPANDED,
+    [KERNEL_OP_TAN] = EXPANDED,
+    [KERNEL_OP_TANH] = EXPANDED,
+    [KERNEL_OP_ATAN2] = EXPANDED,
+    [KERNEL_OP_POW] = EXPANDED,
+    [KERNEL_OP_RSQRT] = EXPANDED,
+    [KERNEL_OP_CBRT] = EXPANDED,
+    [KERNEL_OP_ERF] = EXPANDED,
+    [KERNEL_OP_ERFC] = EXPANDED,
+    [KERNEL_OP_REM] = EXPANDED,
+    [KERNEL_OP_LOGISTIC] = EXPANDED,
+    [KERNEL_OP_TILE_FMA] = EXPANDED,
 };
 _Static_assert(KERNEL_OP_COUNT == 106, "a new kernel operation needs a row in this table");
 
@@ -560,5 +613,9 @@ void spirv_emit_instr(spirv_emitter *e, const kernel_instr *i) {
   table[i->op].emit(e, i);
 }
 
-const char *spirv_op_unsupported(kernel_op op) { return table[op].unsupported; }
-bool spirv_op_listed(kernel_op op) { return table[op].emit != NULL; }
+const char *spirv_op_unsupported(kernel_op op) {
+  return table[op].unsupported;
+}
+bool spirv_op_listed(kernel_op op) {
+  return table[op].emit != NULL;
+}

@@ -28,13 +28,21 @@ void spirv_writer_deinit(spirv_writer *w) {
 
 // --- words ---------------------------------------------------------------------------------------
 
-static void put(spirv_words *s, uint32_t word) { vec_push(NULL, s, word); }
+static void put(spirv_words *s, uint32_t word) {
+  vec_push(NULL, s, word);
+}
 
-static void put_head(spirv_words *s, SpvOp op, int words) { put(s, (uint32_t)words << SpvWordCountShift | (uint32_t)op); }
+static void put_head(spirv_words *s, SpvOp op, int words) {
+  put(s, (uint32_t)words << SpvWordCountShift | (uint32_t)op);
+}
 
-static void put_all(spirv_words *s, int n, const uint32_t *words) { vec_append(NULL, s, words, n); }
+static void put_all(spirv_words *s, int n, const uint32_t *words) {
+  vec_append(NULL, s, words, n);
+}
 
-static int string_words(const char *text) { return (int)(strlen(text) / 4 + 1); }
+static int string_words(const char *text) {
+  return (int)(strlen(text) / 4 + 1);
+}
 
 static void put_string(spirv_words *s, const char *text) {
   size_t len = strlen(text);
@@ -89,8 +97,8 @@ void spirv_writer_decorate_member(spirv_writer *w, spirv_id type, uint32_t membe
 
 // --- interning -----------------------------------------------------------------------------------
 
-// The id of the global instruction with these words (op, result type or 0, salt, operands); *is_new tells whether the caller has
-// to write it. Salt keeps apart what differs only in decorations.
+// The id of the global instruction with these words (op, result type or 0, salt, operands); *is_new tells whether the
+// caller has to write it. Salt keeps apart what differs only in decorations.
 static spirv_id intern(spirv_writer *w, SpvOp op, spirv_id type, uint32_t salt, int n, const uint32_t *operands,
                        bool *is_new) {
   int at = w->keys.len;
@@ -108,7 +116,8 @@ static spirv_id intern(spirv_writer *w, SpvOp op, spirv_id type, uint32_t salt, 
       *is_new = true;
       return id;
     }
-    if (!memcmp(&w->keys.data[found >> 32], &w->keys.data[at], w->keys.data[found >> 32] == (uint32_t)(n + 3) ? bytes : 4)) {
+    if (!memcmp(&w->keys.data[found >> 32], &w->keys.data[at],
+                w->keys.data[found >> 32] == (uint32_t)(n + 3) ? bytes : 4)) {
       w->keys.len = at;
       *is_new = false;
       return (spirv_id)found;
@@ -132,8 +141,12 @@ static spirv_id global(spirv_writer *w, SpvOp op, spirv_id type, uint32_t salt, 
 
 // --- types ---------------------------------------------------------------------------------------
 
-spirv_id spirv_type_void(spirv_writer *w) { return global(w, SpvOpTypeVoid, 0, 0, 0, NULL, NULL); }
-spirv_id spirv_type_bool(spirv_writer *w) { return global(w, SpvOpTypeBool, 0, 0, 0, NULL, NULL); }
+spirv_id spirv_type_void(spirv_writer *w) {
+  return global(w, SpvOpTypeVoid, 0, 0, 0, NULL, NULL);
+}
+spirv_id spirv_type_bool(spirv_writer *w) {
+  return global(w, SpvOpTypeBool, 0, 0, 0, NULL, NULL);
+}
 
 spirv_id spirv_type_int(spirv_writer *w, int bits) {
   if (bits == 8) spirv_writer_capability(w, SpvCapabilityInt8);
@@ -194,12 +207,15 @@ spirv_id spirv_const_bool(spirv_writer *w, bool x) {
 }
 
 spirv_id spirv_const_int(spirv_writer *w, int bits, int64_t x) {
-  uint64_t u = bits >= 64 ? (uint64_t)x : (uint64_t)x & (((uint64_t)1 << bits) - 1);  // signedness 0: high bits are zero
+  // signedness 0: high bits are zero
+  uint64_t u = bits >= 64 ? (uint64_t)x : (uint64_t)x & (((uint64_t)1 << bits) - 1);
   uint32_t words[] = {(uint32_t)u, (uint32_t)(u >> 32)};
   return global(w, SpvOpConstant, spirv_type_int(w, bits), 0, bits > 32 ? 2 : 1, words, NULL);
 }
 
-spirv_id spirv_const_u32(spirv_writer *w, uint32_t x) { return spirv_const_int(w, 32, (int64_t)x); }
+spirv_id spirv_const_u32(spirv_writer *w, uint32_t x) {
+  return spirv_const_int(w, 32, (int64_t)x);
+}
 
 spirv_id spirv_const_float(spirv_writer *w, int bits, double x) {
   uint64_t u = 0;
@@ -257,7 +273,9 @@ spirv_id spirv_glsl(spirv_writer *w, enum GLSLstd450 inst, spirv_id type, int n,
   return spirv_op(w, SpvOpExtInst, type, n + 2, words);
 }
 
-void spirv_label(spirv_writer *w, spirv_id label) { spirv_op_void(w, SpvOpLabel, 1, &label); }
+void spirv_label(spirv_writer *w, spirv_id label) {
+  spirv_op_void(w, SpvOpLabel, 1, &label);
+}
 
 // --- the module ----------------------------------------------------------------------------------
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A writer of SPIR-V modules: one word buffer per section, types and constants interned by their words, typed emit functions.
+// A writer of SPIR-V modules: one word buffer per section, types and constants interned by their words, typed emit
+// functions.
 //
-// Instructions may be written in any order that suits the caller; spirv_writer_finish puts the sections together in the order
-// that the specification asks for. A module has one function, `main`, of type void(). Ids are plain 32-bit numbers, 0 is none.
+// Instructions may be written in any order that suits the caller; spirv_writer_finish puts the sections together in the
+// order that the specification asks for. A module has one function, `main`, of type void(). Ids are plain 32-bit
+// numbers, 0 is none.
 // Integer types are all declared without sign (signedness 0): operations say how they read their operands.
 #ifndef BACKEND_SPIRV_SPIRV_WRITER_H
 #define BACKEND_SPIRV_SPIRV_WRITER_H
@@ -17,18 +19,20 @@ typedef VEC(uint32_t) spirv_words;
 
 typedef struct spirv_writer {
   spirv_words capabilities, extensions, modes, decorations, globals, locals, body;
-  spirv_words keys;     // words of interned objects, back to back: n, word...
-  u64map interned;      // hash of a key -> its place in keys << 32 | id
-  u64map seen;          // capabilities and extension strings already declared
+  spirv_words keys;       // words of interned objects, back to back: n, word...
+  u64map interned;        // hash of a key -> its place in keys << 32 | id
+  u64map seen;            // capabilities and extension strings already declared
   spirv_words interface;  // input and output variables
   spirv_id next_id;
   spirv_id main, glsl;
-  bool physical;        // physical 64-bit addressing
+  bool physical;  // physical 64-bit addressing
 } spirv_writer;
 
 void spirv_writer_init(spirv_writer *w);
 void spirv_writer_deinit(spirv_writer *w);
-static inline spirv_id spirv_writer_id(spirv_writer *w) { return w->next_id++; }
+static inline spirv_id spirv_writer_id(spirv_writer *w) {
+  return w->next_id++;
+}
 
 // --- module level. Declaring twice is fine.
 void spirv_writer_capability(spirv_writer *w, SpvCapability c);

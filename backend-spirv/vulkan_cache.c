@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pipeline cache on disk: what the driver gives, in a file named by the device, the driver and the version of our code
-// generator. A file that is damaged, of another driver or unreadable is ignored; one that cannot be written is no error, since the
-// next run only compiles again. Written under a temporary name and renamed (io_write_file).
+// The pipeline cache on disk: what the driver gives, in a file named by the device, the driver and the version of our
+// code generator. A file that is damaged, of another driver or unreadable is ignored; one that cannot be written is no
+// error, since the next run only compiles again. Written under a temporary name and renamed (io_write_file).
 #include <stdio.h>
 
 #include "backend-spirv/vulkan_internal.h"
@@ -37,12 +37,16 @@ void vulkan_cache_open(backend_device *d) {
   const void *data = NULL;
   if (path) {
     lemnos_status status = io_read_file(path, &file, &size);
-    if (status) lemnos_status_free(status), file = NULL;
-    else data = checked(file, size, &data_size);
+    if (status)
+      lemnos_status_free(status), file = NULL;
+    else
+      data = checked(file, size, &data_size);
   }
   VkPipelineCacheCreateInfo info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO,
-                                    .initialDataSize = data ? data_size : 0, .pInitialData = data};
-  if (d->vk.vkCreatePipelineCache(d->device, &info, NULL, &d->cache)) d->cache = VK_NULL_HANDLE;  // works without, too
+                                    .initialDataSize = data ? data_size : 0,
+                                    .pInitialData = data};
+  // works without, too
+  if (d->vk.vkCreatePipelineCache(d->device, &info, NULL, &d->cache)) d->cache = VK_NULL_HANDLE;
   d->cache_size = data ? data_size : 0;
   heap_aligned_free(file);
   free(path);
@@ -50,8 +54,8 @@ void vulkan_cache_open(backend_device *d) {
 
 static void save(backend_device *d, const char *path) {
   size_t size = 0;
-  if (d->vk.vkGetPipelineCacheData(d->device, d->cache, &size, NULL) || size <= sizeof(VkPipelineCacheHeaderVersionOne) ||
-      size == d->cache_size)
+  if (d->vk.vkGetPipelineCacheData(d->device, d->cache, &size, NULL) ||
+      size <= sizeof(VkPipelineCacheHeaderVersionOne) || size == d->cache_size)
     return;  // nothing beyond the header (lavapipe, SwiftShader), or nothing new
   char *file = heap_try_alloc_aligned(size + HEAD);
   if (!file) return;

@@ -15,7 +15,8 @@ static void want(const vulkan_gpu *g, features *w) {
   *w = (features){
       .f = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
             .features = {.shaderFloat64 = t->f64, .shaderInt64 = t->i64, .shaderInt16 = t->i16}},
-      .f16 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES, .storageBuffer16BitAccess = t->storage_16},
+      .f16 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES,
+              .storageBuffer16BitAccess = t->storage_16},
       .f12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
               .storageBuffer8BitAccess = t->storage_8,
               .shaderFloat16 = t->f16,
@@ -24,7 +25,8 @@ static void want(const vulkan_gpu *g, features *w) {
               .shaderBufferInt64Atomics = g->caps.int64_atomics,
               .shaderSharedInt64Atomics = g->caps.shared_int64_atomics,
               .shaderSubgroupExtendedTypes = g->caps.subgroup_extended},
-      .f13 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES, .subgroupSizeControl = g->subgroup_control},
+      .f13 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
+              .subgroupSizeControl = g->subgroup_control},
       .executable = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR,
                      .pipelineExecutableInfo = VK_TRUE},
   };
@@ -44,10 +46,16 @@ static lemnos_status create_device(backend_device *d) {
   if (g->push_descriptors) extensions[n++] = VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME;
   if (g->pipeline_statistics) extensions[n++] = VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME;
   float priority = 1;
-  VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueFamilyIndex = g->queue_family,
-                                   .queueCount = 1, .pQueuePriorities = &priority};
-  VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .pNext = &w.f, .queueCreateInfoCount = 1,
-                             .pQueueCreateInfos = &queue, .enabledExtensionCount = n, .ppEnabledExtensionNames = extensions};
+  VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+                                   .queueFamilyIndex = g->queue_family,
+                                   .queueCount = 1,
+                                   .pQueuePriorities = &priority};
+  VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+                             .pNext = &w.f,
+                             .queueCreateInfoCount = 1,
+                             .pQueueCreateInfos = &queue,
+                             .enabledExtensionCount = n,
+                             .ppEnabledExtensionNames = extensions};
   LEMNOS_TRY(vulkan_result_status(d->driver->vkCreateDevice(g->physical, &info, NULL, &d->device), "vkCreateDevice"));
   LEMNOS_TRY(vulkan_device_symbols_load(d->driver, d->device, &d->vk));
   d->vk.vkGetDeviceQueue(d->device, g->queue_family, 0, &d->queue);

@@ -25,9 +25,9 @@ typedef struct vulkan_gpu {
   uint32_t timestamp_bits;
   float timestamp_ns;
   uint32_t subgroup_min, subgroup_max;
-  bool subgroup_control;            // a required size may be asked for
+  bool subgroup_control;  // a required size may be asked for
   bool push_descriptors;
-  bool pipeline_statistics;         // VK_KHR_pipeline_executable_properties
+  bool pipeline_statistics;  // VK_KHR_pipeline_executable_properties
   bool is_software;
   uint8_t cache_uuid[VK_UUID_SIZE];
   uint32_t driver_version, vendor, device;
@@ -41,13 +41,13 @@ typedef struct vulkan_named {
 } vulkan_named;
 
 struct backend_state {
-  pthread_mutex_t lock;             // guards all below while it is being filled in
+  pthread_mutex_t lock;  // guards all below while it is being filled in
   char *cache_dir;
   bool enumerated;
-  vulkan_driver *drivers[2];        // through the loader; SwiftShader beside it
+  vulkan_driver *drivers[2];  // through the loader; SwiftShader beside it
   int n_gpus;
   vulkan_gpu gpus[VULKAN_MAX_GPUS];
-  strbuf why;                       // devices left out, one line each
+  strbuf why;  // devices left out, one line each
   int n_named;
   vulkan_named named[VULKAN_MAX_NAMED];
   // For tests, set between open and the first use: validation layers on, messages counted; no mapped memory.
@@ -73,15 +73,15 @@ struct backend_device {
   vulkan_device_symbols vk;
   VkDevice device;
   VkQueue queue;
-  pthread_mutex_t queue_lock;       // vkQueueSubmit
+  pthread_mutex_t queue_lock;  // vkQueueSubmit
   pthread_mutex_t memory_lock;
   VEC(vulkan_block *) blocks;
-  int64_t next_block;               // size of the next shared block
+  int64_t next_block;  // size of the next shared block
   uint32_t memory_type;
-  bool mapped;                      // memory is seen by the host
+  bool mapped;  // memory is seen by the host
   uint32_t staging_type;
   VkPipelineCache cache;
-  size_t cache_size;                // as read from disk
+  size_t cache_size;  // as read from disk
   thread_pool *pool;
   bool lost;
 };
@@ -99,22 +99,23 @@ typedef struct vulkan_hole {
 struct vulkan_block {
   VkDeviceMemory memory;
   VkBuffer buffer;
-  VkDeviceAddress address;          // 0: none
+  VkDeviceAddress address;  // 0: none
   char *mapped;
   int64_t size;
-  bool own;                         // of one allocation
-  VEC(vulkan_hole) holes;           // sorted, coalesced
+  bool own;                // of one allocation
+  VEC(vulkan_hole) holes;  // sorted, coalesced
 };
 
 struct backend_memory {
   vulkan_block *block;
-  int64_t offset, size;             // size as given out (multiple of 256)
+  int64_t offset, size;  // size as given out (multiple of 256)
 };
 
 lemnos_status vulkan_memory_alloc(backend_device *d, int64_t size, backend_memory **out);
 void vulkan_memory_free(backend_device *d, backend_memory *m);
 void *vulkan_memory_map(backend_device *d, backend_memory *m);
-lemnos_status vulkan_memory_upload(backend_device *d, backend_memory *m, int64_t offset, const void *data, int64_t size);
+lemnos_status vulkan_memory_upload(backend_device *d, backend_memory *m, int64_t offset, const void *data,
+                                   int64_t size);
 lemnos_status vulkan_memory_download(backend_device *d, backend_memory *m, int64_t offset, void *data, int64_t size);
 lemnos_status vulkan_memory_choose_types(backend_device *d);
 void vulkan_memory_release_all(backend_device *d);
@@ -166,6 +167,7 @@ lemnos_status spirv_code_compile(const hlo_target *t, const spirv_caps *caps, ke
                                  thread_pool *pool, backend_code *out);
 // Kernel i of a blob; DATA_LOSS if it is not one. Everything is checked here: a blob may come from a file.
 lemnos_status spirv_code_count(const backend_code *code, int *out_n);
-lemnos_status spirv_code_kernel(const backend_code *code, int i, spirv_kernel_info *info, const uint32_t **words, int *n);
+lemnos_status spirv_code_kernel(const backend_code *code, int i, spirv_kernel_info *info, const uint32_t **words,
+                                int *n);
 
 #endif

@@ -10,7 +10,8 @@ typedef PFN_vkVoidFunction(VKAPI_PTR *icd_get_fn)(VkInstance instance, const cha
 typedef VkResult(VKAPI_PTR *icd_negotiate_fn)(uint32_t *version);
 
 static lemnos_status open_library(const char *path, const char *symbol, vulkan_driver **out) {
-  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);  // drivers keep threads and memory of their own
+  // drivers keep threads and memory of their own
+  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!library) return lemnos_status_make(LEMNOS_UNAVAILABLE, "%s cannot be opened (%s)", path, dlerror());
   void *get = dlsym(library, symbol);
   if (!get) {
@@ -28,8 +29,8 @@ lemnos_status vulkan_driver_open_loader(vulkan_driver **out) {
   return open_library("libvulkan.so.1", "vkGetInstanceProcAddr", out);
 }
 
-// The value of "library_path" in a manifest, which is JSON of a few lines. A name without a leading slash but with one inside is
-// relative to the manifest's folder.
+// The value of "library_path" in a manifest, which is JSON of a few lines. A name without a leading slash but with one
+// inside is relative to the manifest's folder.
 static char *library_of_manifest(const char *manifest) {
   char *text;
   size_t size;
@@ -84,15 +85,19 @@ static lemnos_status create_instance(vulkan_driver *d, strbuf *log) {
   if (!create) return lemnos_status_make(LEMNOS_UNAVAILABLE, "the Vulkan library has no vkCreateInstance");
   uint32_t v = VK_API_VERSION_1_0;
   if (version) version(&v);
-  if (v < VK_API_VERSION_1_1) return lemnos_status_make(LEMNOS_UNAVAILABLE, "the Vulkan library is of version 1.0, 1.1 is needed");
+  if (v < VK_API_VERSION_1_1)
+    return lemnos_status_make(LEMNOS_UNAVAILABLE, "the Vulkan library is of version 1.0, 1.1 is needed");
   const char *layer = "VK_LAYER_KHRONOS_validation", *extension = VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
-  VkDebugUtilsMessengerCreateInfoEXT messenger = {
-      .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
-      .messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
-      .messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT,
-      .pfnUserCallback = on_message, .pUserData = log};
-  VkApplicationInfo app = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .pApplicationName = "Lemnos",
-                           .pEngineName = "Lemnos", .apiVersion = VK_API_VERSION_1_3};
+  VkDebugUtilsMessengerCreateInfoEXT messenger = {.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
+                                                  .messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT |
+                                                                     VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
+                                                  .messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT,
+                                                  .pfnUserCallback = on_message,
+                                                  .pUserData = log};
+  VkApplicationInfo app = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
+                           .pApplicationName = "Lemnos",
+                           .pEngineName = "Lemnos",
+                           .apiVersion = VK_API_VERSION_1_3};
   VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &app};
   if (log) {
     info.pNext = &messenger;
@@ -111,8 +116,8 @@ static lemnos_status create_instance(vulkan_driver *d, strbuf *log) {
 
 lemnos_status vulkan_driver_start(vulkan_driver *d, strbuf *log) {
   LEMNOS_TRY(create_instance(d, log));
-#define S(name)                                      \
-  d->name = (PFN_##name)d->get(d->instance, #name);  \
+#define S(name)                                     \
+  d->name = (PFN_##name)d->get(d->instance, #name); \
   if (!d->name) return lemnos_status_make(LEMNOS_UNAVAILABLE, "the Vulkan library has no %s", #name);
   VULKAN_INSTANCE_SYMBOLS(S)
 #undef S
@@ -132,8 +137,8 @@ void vulkan_driver_close(vulkan_driver *d) {
 }
 
 lemnos_status vulkan_device_symbols_load(const vulkan_driver *d, VkDevice device, vulkan_device_symbols *out) {
-#define S(name, needed)                                            \
-  out->name = (PFN_##name)d->vkGetDeviceProcAddr(device, #name);   \
+#define S(name, needed)                                          \
+  out->name = (PFN_##name)d->vkGetDeviceProcAddr(device, #name); \
   if (needed && !out->name) return lemnos_status_make(LEMNOS_UNAVAILABLE, "the Vulkan driver has no %s", #name);
   VULKAN_DEVICE_SYMBOLS(S)
 #undef S

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vulkan drivers, opened at run time: through the loader (libvulkan.so.1), or one driver's library directly, without it.
+// Vulkan drivers, opened at run time: through the loader (libvulkan.so.1), or one driver's library directly, without
+// it.
 //
-// Direct opening serves drivers that are not installed for the loader (SwiftShader inside Chromium's package) or that have to be
-// told something through the environment (RADV's null hardware), without changing what the loader shows to the process.
+// Direct opening serves drivers that are not installed for the loader (SwiftShader inside Chromium's package) or that
+// have to be told something through the environment (RADV's null hardware), without changing what the loader shows to
+// the process.
 #ifndef BACKEND_SPIRV_VULKAN_LOADER_H
 #define BACKEND_SPIRV_VULKAN_LOADER_H
 
@@ -12,6 +14,7 @@
 #include "base/base.h"
 
 // S(name): functions of an instance.
+// clang-format off
 #define VULKAN_INSTANCE_SYMBOLS(S)          \
   S(vkDestroyInstance)                      \
   S(vkEnumeratePhysicalDevices)             \
@@ -23,8 +26,10 @@
   S(vkEnumerateDeviceExtensionProperties)   \
   S(vkCreateDevice)                         \
   S(vkGetDeviceProcAddr)
+// clang-format on
 
 // S(name, needed)
+// clang-format off
 #define VULKAN_DEVICE_SYMBOLS(S)            \
   S(vkDestroyDevice, 1)                     \
   S(vkGetDeviceQueue, 1)                    \
@@ -80,6 +85,7 @@
   S(vkGetPipelineExecutablePropertiesKHR, 0) \
   S(vkGetPipelineExecutableStatisticsKHR, 0) \
   S(vkGetPipelineExecutableInternalRepresentationsKHR, 0)
+// clang-format on
 
 typedef struct vulkan_device_symbols {
 #define S(name, needed) PFN_##name name;
@@ -89,7 +95,7 @@ typedef struct vulkan_device_symbols {
 
 typedef struct vulkan_driver {
   void *library;
-  PFN_vkGetInstanceProcAddr get;    // without an instance: global functions
+  PFN_vkGetInstanceProcAddr get;  // without an instance: global functions
   VkInstance instance;
   VkDebugUtilsMessengerEXT messenger;
 #define S(name) PFN_##name name;
@@ -101,9 +107,11 @@ typedef struct vulkan_driver {
 LEMNOS_NODISCARD lemnos_status vulkan_driver_open_loader(vulkan_driver **out);
 // Opens the driver library that an ICD manifest (.json) names.
 LEMNOS_NODISCARD lemnos_status vulkan_driver_open_icd(const char *manifest, vulkan_driver **out);
-// An instance of version 1.3 (1.1 at least). log: with the validation layer, whose messages are appended, a line each; or NULL.
+// An instance of version 1.3 (1.1 at least). log: with the validation layer, whose messages are appended, a line each;
+// or NULL.
 LEMNOS_NODISCARD lemnos_status vulkan_driver_start(vulkan_driver *d, strbuf *log);
 void vulkan_driver_close(vulkan_driver *d);  // NULL allowed
-LEMNOS_NODISCARD lemnos_status vulkan_device_symbols_load(const vulkan_driver *d, VkDevice device, vulkan_device_symbols *out);
+LEMNOS_NODISCARD lemnos_status vulkan_device_symbols_load(const vulkan_driver *d, VkDevice device,
+                                                          vulkan_device_symbols *out);
 
 #endif

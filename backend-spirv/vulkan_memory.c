@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device memory: blocks of one VkBuffer each, sub-allocated first fit in multiples of 256 bytes.
 //
-// Shared blocks grow from 1 MiB to 64 MiB (a driver may clear what it allocates); an allocation larger than half a shared block
-// gets a block of its own, which is given back with it. Memory is of a type that the host can map, coherent and preferably cached,
-// where such memory is the device's own; on a discrete GPU without it, copies go through a staging block.
+// Shared blocks grow from 1 MiB to 64 MiB (a driver may clear what it allocates); an allocation larger than half a
+// shared block gets a block of its own, which is given back with it. Memory is of a type that the host can map,
+// coherent and preferably cached, where such memory is the device's own; on a discrete GPU without it, copies go
+// through a staging block.
 #include "backend-spirv/vulkan_internal.h"
 
 enum { ALIGN = 256, FIRST_BLOCK = 1 << 20, LAST_BLOCK = 64 << 20, STAGING = 4 << 20 };
@@ -43,10 +44,13 @@ lemnos_status vulkan_memory_choose_types(backend_device *d) {
 
 static lemnos_status fill_block(backend_device *d, vulkan_block *b, uint32_t type, bool map) {
   const vulkan_device_symbols *vk = &d->vk;
-  VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  VkBufferUsageFlags usage =
+      VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
   bool addressed = d->gpu->caps.physical_storage && vk->vkGetBufferDeviceAddress;
   if (addressed) usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
-  VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = (VkDeviceSize)b->size, .usage = usage,
+  VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                             .size = (VkDeviceSize)b->size,
+                             .usage = usage,
                              .sharingMode = VK_SHARING_MODE_EXCLUSIVE};
   LEMNOS_TRY(vulkan_result_status(vk->vkCreateBuffer(d->device, &info, NULL, &b->buffer), "vkCreateBuffer"));
   VkMemoryRequirements need;
@@ -55,8 +59,10 @@ static lemnos_status fill_block(backend_device *d, vulkan_block *b, uint32_t typ
     return lemnos_status_make(LEMNOS_INTERNAL, "memory type %u cannot hold buffers", type);
   VkMemoryAllocateFlagsInfo flags = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
                                      .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT};
-  VkMemoryAllocateInfo alloc = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .pNext = addressed ? &flags : NULL,
-                                .allocationSize = need.size, .memoryTypeIndex = type};
+  VkMemoryAllocateInfo alloc = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                .pNext = addressed ? &flags : NULL,
+                                .allocationSize = need.size,
+                                .memoryTypeIndex = type};
   LEMNOS_TRY(vulkan_result_status(vk->vkAllocateMemory(d->device, &alloc, NULL, &b->memory), "vkAllocateMemory"));
   LEMNOS_TRY(vulkan_result_status(vk->vkBindBufferMemory(d->device, b->buffer, b->memory, 0), "vkBindBufferMemory"));
   if (addressed) {
@@ -64,7 +70,9 @@ static lemnos_status fill_block(backend_device *d, vulkan_block *b, uint32_t typ
     b->address = vk->vkGetBufferDeviceAddress(d->device, &which);
   }
   void *mapped = NULL;
-  if (map) LEMNOS_TRY(vulkan_result_status(vk->vkMapMemory(d->device, b->memory, 0, VK_WHOLE_SIZE, 0, &mapped), "vkMapMemory"));
+  if (map)
+    LEMNOS_TRY(
+        vulkan_result_status(vk->vkMapMemory(d->device, b->memory, 0, VK_WHOLE_SIZE, 0, &mapped), "vkMapMemory"));
   b->mapped = mapped;
   return LEMNOS_SUCCESS;
 }
@@ -211,7 +219,8 @@ static lemnos_status staged(backend_device *d, backend_memory *m, int64_t offset
   lemnos_status status = vulkan_queue_create(d, &q);
   for (int64_t at = 0; !status && at < size; at += STAGING) {
     int64_t n = size - at < STAGING ? size - at : STAGING;
-    backend_binding here = {.memory = &stage, .offset = 0, .size = n}, there = {.memory = m, .offset = offset + at, .size = n};
+    backend_binding here = {.memory = &stage, .offset = 0, .size = n},
+                    there = {.memory = m, .offset = offset + at, .size = n};
     if (up) memcpy(stage.block->mapped, data + at, (size_t)n);
     status = up ? vulkan_queue_copy(q, there, here) : vulkan_queue_copy(q, here, there);
     if (!status) status = vulkan_queue_wait(q);
@@ -222,7 +231,8 @@ static lemnos_status staged(backend_device *d, backend_memory *m, int64_t offset
   return status;
 }
 
-lemnos_status vulkan_memory_upload(backend_device *d, backend_memory *m, int64_t offset, const void *data, int64_t size) {
+lemnos_status vulkan_memory_upload(backend_device *d, backend_memory *m, int64_t offset, const void *data,
+                                   int64_t size) {
   LEMNOS_TRY(check_range(m, offset, size));
   if (!m->block->mapped) return staged(d, m, offset, (char *)(uintptr_t)data, size, true);
   if (size) memcpy(m->block->mapped + m->offset + offset, data, (size_t)size);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Queues: launches and copies are recorded into a command buffer, submitted as a batch, and waited for by fence.
 //
-// Barriers come from hazards only: the ranges read and written since the last barrier are kept, and an operation that touches one of
-// them (unless both only read) is put behind a barrier. The list lives on over submissions: a barrier also waits for earlier ones.
-// Every batch ends in a barrier to the host. Descriptors: pushed where the driver can, else sets from pools that a batch owns and
-// resets when it is waited for. No more than MAX_RUNNING batches are under way: one more waits for the oldest, so that a long loop does
-// not fill memory with what is yet to run. A failure is kept and returned by everything that follows.
+// Barriers come from hazards only: the ranges read and written since the last barrier are kept, and an operation that
+// touches one of them (unless both only read) is put behind a barrier. The list lives on over submissions: a barrier
+// also waits for earlier ones.
+// Every batch ends in a barrier to the host. Descriptors: pushed where the driver can, else sets from pools that a
+// batch owns and resets when it is waited for. No more than MAX_RUNNING batches are under way: one more waits for the
+// oldest, so that a long loop does not fill memory with what is yet to run. A failure is kept and returned by
+// everything that follows.
 #include "backend-spirv/vulkan_internal.h"
 
 enum { MAX_RANGES = 256, POOL_SETS = 256, POOL_DESCRIPTORS = 2048, QUERIES = 1024, MAX_RUNNING = 4 };
@@ -29,7 +31,7 @@ struct backend_queue {
   backend_device *d;
   VkCommandPool commands;
   VEC(batch *) idle, running;
-  batch *now;           // being recorded
+  batch *now;  // being recorded
   VEC(range) ranges;
   bool profiling;
   VEC(double) seconds;
@@ -37,7 +39,8 @@ struct backend_queue {
 };
 
 static lemnos_status again(const backend_queue *q) {  // a copy of the failure that is kept
-  return q->failed ? lemnos_status_make(lemnos_status_get_code(q->failed), "%s", lemnos_status_message(q->failed)) : LEMNOS_SUCCESS;
+  return q->failed ? lemnos_status_make(lemnos_status_get_code(q->failed), "%s", lemnos_status_message(q->failed))
+                   : LEMNOS_SUCCESS;
 }
 
 static lemnos_status failed(backend_queue *q, VkResult r, const char *what) {
@@ -60,8 +63,10 @@ static void destroy_batch(backend_queue *q, batch *b) {
 static lemnos_status create_batch(backend_queue *q, batch **out) {
   const vulkan_device_symbols *vk = &q->d->vk;
   batch *b = heap_alloc(sizeof *b);
-  VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = q->commands,
-                                      .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY, .commandBufferCount = 1};
+  VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                      .commandPool = q->commands,
+                                      .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                                      .commandBufferCount = 1};
   VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
   VkResult r = vk->vkAllocateCommandBuffers(q->d->device, &info, &b->commands);
   if (!r) r = vk->vkCreateFence(q->d->device, &fence, NULL, &b->fence);
@@ -74,8 +79,8 @@ static lemnos_status create_batch(backend_queue *q, batch **out) {
 }
 
 static lemnos_status start_queries(backend_queue *q, batch *b) {
-  VkQueryPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, .queryType = VK_QUERY_TYPE_TIMESTAMP,
-                                .queryCount = QUERIES};
+  VkQueryPoolCreateInfo info = {
+      .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, .queryType = VK_QUERY_TYPE_TIMESTAMP, .queryCount = QUERIES};
   if (!b->queries) {
     VkResult r = q->d->vk.vkCreateQueryPool(q->d->device, &info, NULL, &b->queries);
     if (r) return failed(q, r, "vkCreateQueryPool");
@@ -88,8 +93,10 @@ static lemnos_status begin(backend_queue *q) {
   if (q->failed) return again(q);
   if (q->now) return LEMNOS_SUCCESS;
   batch *b = NULL;
-  if (q->idle.len) b = vec_pop(&q->idle);
-  else LEMNOS_TRY(create_batch(q, &b));
+  if (q->idle.len)
+    b = vec_pop(&q->idle);
+  else
+    LEMNOS_TRY(create_batch(q, &b));
   b->pool = 0, b->n_queries = 0;
   VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                    .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
@@ -109,14 +116,18 @@ enum { WORK_READS = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_TRANSFER_READ_BIT };
 enum { WORK_WRITES = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT };
 
 static void barrier(backend_queue *q) {
-  VkMemoryBarrier m = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER, .srcAccessMask = WORK_WRITES, .dstAccessMask = WORK_READS | WORK_WRITES};
+  VkMemoryBarrier m = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+                       .srcAccessMask = WORK_WRITES,
+                       .dstAccessMask = WORK_READS | WORK_WRITES};
   q->d->vk.vkCmdPipelineBarrier(q->now->commands, WORK_STAGES, WORK_STAGES, 0, 1, &m, 0, NULL, 0, NULL);
   q->ranges.len = 0;
 }
 
 static range range_of(backend_binding b, bool written) {
-  return (range){.buffer = b.memory->block->buffer, .from = b.memory->offset + b.offset,
-                 .to = b.memory->offset + b.offset + b.size, .written = written};
+  return (range){.buffer = b.memory->block->buffer,
+                 .from = b.memory->offset + b.offset,
+                 .to = b.memory->offset + b.offset + b.size,
+                 .written = written};
 }
 
 static bool conflicts(const backend_queue *q, range r) {
@@ -127,7 +138,8 @@ static bool conflicts(const backend_queue *q, range r) {
   return false;
 }
 
-// Puts a barrier in front of an operation that touches these ranges if it has to see, or must not disturb, what came before.
+// Puts a barrier in front of an operation that touches these ranges if it has to see, or must not disturb, what came
+// before.
 static void order(backend_queue *q, int n, const range *ranges) {
   bool wanted = q->ranges.len + n > MAX_RANGES;
   for (int i = 0; i < n && !wanted; i++) wanted = conflicts(q, ranges[i]);
@@ -140,8 +152,10 @@ static void order(backend_queue *q, int n, const range *ranges) {
 
 static lemnos_status add_pool(backend_queue *q, batch *b) {
   VkDescriptorPoolSize size = {.type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .descriptorCount = POOL_DESCRIPTORS};
-  VkDescriptorPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = POOL_SETS,
-                                     .poolSizeCount = 1, .pPoolSizes = &size};
+  VkDescriptorPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
+                                     .maxSets = POOL_SETS,
+                                     .poolSizeCount = 1,
+                                     .pPoolSizes = &size};
   VkDescriptorPool pool;
   VkResult r = q->d->vk.vkCreateDescriptorPool(q->d->device, &info, NULL, &pool);
   if (r) return failed(q, r, "vkCreateDescriptorPool");
@@ -157,7 +171,9 @@ static lemnos_status allocate_set(backend_queue *q, VkDescriptorSetLayout layout
       fresh = true;
     }
     VkDescriptorSetAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
-                                        .descriptorPool = b->pools.data[b->pool], .descriptorSetCount = 1, .pSetLayouts = &layout};
+                                        .descriptorPool = b->pools.data[b->pool],
+                                        .descriptorSetCount = 1,
+                                        .pSetLayouts = &layout};
     VkResult r = q->d->vk.vkAllocateDescriptorSets(q->d->device, &info, out);
     if (!r) return LEMNOS_SUCCESS;
     bool full = r == VK_ERROR_OUT_OF_POOL_MEMORY || r == VK_ERROR_FRAGMENTED_POOL;
@@ -174,8 +190,11 @@ static lemnos_status bind_buffers(backend_queue *q, const vulkan_pipeline *p, co
   if (!n) return LEMNOS_SUCCESS;
   if (!q->d->gpu->push_descriptors) LEMNOS_TRY(allocate_set(q, p->set_layout, &set));
   for (uint32_t i = 0; i < n; i++)
-    writes[i] = (VkWriteDescriptorSet){.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .dstSet = set, .dstBinding = i,
-                                       .descriptorCount = 1, .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+    writes[i] = (VkWriteDescriptorSet){.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                       .dstSet = set,
+                                       .dstBinding = i,
+                                       .descriptorCount = 1,
+                                       .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
                                        .pBufferInfo = &buffers[i]};
   if (q->d->gpu->push_descriptors) {
     vk->vkCmdPushDescriptorSetKHR(q->now->commands, VK_PIPELINE_BIND_POINT_COMPUTE, p->layout, 0, n, writes);
@@ -194,14 +213,16 @@ typedef struct arguments {
   char push[12 * SPIRV_MAX_PARAMS];
 } arguments;
 
-static lemnos_status fill_argument(backend_queue *q, const spirv_param_info *p, int number, backend_binding b, arguments *a) {
+static lemnos_status fill_argument(backend_queue *q, const spirv_param_info *p, int number, backend_binding b,
+                                   arguments *a) {
   if (!b.memory || b.offset < 0 || b.size < 0 || b.offset + b.size > b.memory->size)
-    return lemnos_status_make(LEMNOS_INTERNAL, "argument %d: bytes %lld to %lld are outside its allocation of %lld", number,
-                              (long long)b.offset, (long long)(b.offset + b.size), b.memory ? (long long)b.memory->size : 0);
+    return lemnos_status_make(LEMNOS_INTERNAL, "argument %d: bytes %lld to %lld are outside its allocation of %lld",
+                              number, (long long)b.offset, (long long)(b.offset + b.size),
+                              b.memory ? (long long)b.memory->size : 0);
   int64_t at = b.memory->offset + b.offset, align = q->d->gpu->caps.descriptor_align;
   if (at % p->elem_bytes)
-    return lemnos_status_make(LEMNOS_INTERNAL, "argument %d: offset %lld is not a multiple of its element's %d bytes", number,
-                              (long long)at, p->elem_bytes);
+    return lemnos_status_make(LEMNOS_INTERNAL, "argument %d: offset %lld is not a multiple of its element's %d bytes",
+                              number, (long long)at, p->elem_bytes);
   if (p->addressed) {
     uint64_t address = b.memory->block->address + (uint64_t)at;
     memcpy(a->push + p->push_offset, &address, 8);
@@ -209,7 +230,8 @@ static lemnos_status fill_argument(backend_queue *q, const spirv_param_info *p, 
   }
   int64_t rest = at % align;
   if (rest && !p->offset_pushed)
-    return lemnos_status_make(LEMNOS_INTERNAL, "argument %d: offset %lld is less aligned than the kernel says", number, (long long)at);
+    return lemnos_status_make(LEMNOS_INTERNAL, "argument %d: offset %lld is less aligned than the kernel says", number,
+                              (long long)at);
   if (p->offset_pushed) {
     uint32_t elements = (uint32_t)(rest / p->elem_bytes);
     memcpy(a->push + p->push_offset, &elements, 4);
@@ -219,8 +241,8 @@ static lemnos_status fill_argument(backend_queue *q, const spirv_param_info *p, 
     at = 0, rest = 0, size = 4;
     if (p->offset_pushed) memset(a->push + p->push_offset, 0, 4);
   }
-  a->buffers[p->binding] = (VkDescriptorBufferInfo){.buffer = b.memory->block->buffer, .offset = (VkDeviceSize)(at - rest),
-                                                    .range = (VkDeviceSize)size};
+  a->buffers[p->binding] = (VkDescriptorBufferInfo){
+      .buffer = b.memory->block->buffer, .offset = (VkDeviceSize)(at - rest), .range = (VkDeviceSize)size};
   return LEMNOS_SUCCESS;
 }
 
@@ -233,14 +255,16 @@ static lemnos_status record(backend_queue *q, const vulkan_pipeline *p, const ar
   VkCommandBuffer c = q->now->commands;
   vk->vkCmdBindPipeline(c, VK_PIPELINE_BIND_POINT_COMPUTE, p->pipeline);
   LEMNOS_TRY(bind_buffers(q, p, a->buffers));
-  if (p->info.push_bytes) vk->vkCmdPushConstants(c, p->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, p->info.push_bytes, a->push);
+  if (p->info.push_bytes)
+    vk->vkCmdPushConstants(c, p->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, p->info.push_bytes, a->push);
   stamp(q, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT);
   vk->vkCmdDispatch(c, groups[0], groups[1], groups[2]);
   stamp(q, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT);
   return LEMNOS_SUCCESS;
 }
 
-lemnos_status vulkan_queue_launch(backend_queue *q, backend_program *program, int kernel, const backend_binding *bindings) {
+lemnos_status vulkan_queue_launch(backend_queue *q, backend_program *program, int kernel,
+                                  const backend_binding *bindings) {
   if (kernel < 0 || kernel >= program->n)
     return lemnos_status_make(LEMNOS_INTERNAL, "no kernel %d in a program of %d", kernel, program->n);
   const vulkan_pipeline *p = &program->pipelines[kernel];
@@ -267,7 +291,8 @@ lemnos_status vulkan_queue_copy(backend_queue *q, backend_binding dst, backend_b
     return lemnos_status_make(LEMNOS_INTERNAL, "a copy between overlapping ranges");
   LEMNOS_TRY(begin(q));
   order(q, 2, ranges);
-  VkBufferCopy region = {.srcOffset = (VkDeviceSize)ranges[0].from, .dstOffset = (VkDeviceSize)ranges[1].from,
+  VkBufferCopy region = {.srcOffset = (VkDeviceSize)ranges[0].from,
+                         .dstOffset = (VkDeviceSize)ranges[1].from,
                          .size = (VkDeviceSize)dst.size};
   q->d->vk.vkCmdCopyBuffer(q->now->commands, ranges[0].buffer, ranges[1].buffer, 1, &region);
   return LEMNOS_SUCCESS;
@@ -282,7 +307,8 @@ lemnos_status vulkan_queue_warm(backend_queue *q, backend_program *p) {
     const vulkan_pipeline *k = &p->pipelines[i];
     arguments a = {0};
     for (uint32_t b = 0; b < k->info.n_bindings; b++)
-      a.buffers[b] = (VkDescriptorBufferInfo){.buffer = dummy->block->buffer, .offset = (VkDeviceSize)dummy->offset, .range = 256};
+      a.buffers[b] =
+          (VkDescriptorBufferInfo){.buffer = dummy->block->buffer, .offset = (VkDeviceSize)dummy->offset, .range = 256};
     status = begin(q);
     if (!status) status = record(q, k, &a, none);
   }
@@ -327,17 +353,22 @@ lemnos_status vulkan_queue_submit(backend_queue *q) {
   const vulkan_device_symbols *vk = &q->d->vk;
   batch *b = q->now;
   q->now = NULL;
-  VkMemoryBarrier m = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER, .srcAccessMask = WORK_WRITES, .dstAccessMask = VK_ACCESS_HOST_READ_BIT};
+  VkMemoryBarrier m = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+                       .srcAccessMask = WORK_WRITES,
+                       .dstAccessMask = VK_ACCESS_HOST_READ_BIT};
   vk->vkCmdPipelineBarrier(b->commands, WORK_STAGES, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &m, 0, NULL, 0, NULL);
   VkResult r = vk->vkEndCommandBuffer(b->commands);
-  VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &b->commands};
+  VkSubmitInfo info = {
+      .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &b->commands};
   if (!r) {
     pthread_mutex_lock(&q->d->queue_lock);
     r = vk->vkQueueSubmit(q->d->queue, 1, &info, b->fence);
     pthread_mutex_unlock(&q->d->queue_lock);
   }
-  if (r) vec_push(NULL, &q->idle, b);
-  else vec_push(NULL, &q->running, b);
+  if (r)
+    vec_push(NULL, &q->idle, b);
+  else
+    vec_push(NULL, &q->running, b);
   LEMNOS_TRY(failed(q, r, "vkQueueSubmit"));
   if (q->running.len <= MAX_RUNNING) return LEMNOS_SUCCESS;
   b = q->running.data[0];
@@ -350,8 +381,10 @@ lemnos_status vulkan_queue_wait(backend_queue *q) {
   lemnos_status status = vulkan_queue_submit(q);
   for (int i = 0; i < q->running.len; i++) {
     lemnos_status s = finish(q, q->running.data[i]);
-    if (!status) status = s;
-    else lemnos_status_free(s);
+    if (!status)
+      status = s;
+    else
+      lemnos_status_free(s);
     vec_push(NULL, &q->idle, q->running.data[i]);
   }
   q->running.len = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Physical devices as target descriptions, the list of devices, and named targets.
 //
-// Devices come from the loader, in its order. SwiftShader, which Chromium's package brings without telling the loader, is opened
-// directly behind them unless the user chose drivers (VK_ICD_FILENAMES, VK_DRIVER_FILES) or the loader already shows it. RADV's
-// null hardware ("radv:navi21") is opened directly, too: only pipelines can be made there.
+// Devices come from the loader, in its order. SwiftShader, which Chromium's package brings without telling the loader,
+// is opened directly behind them unless the user chose drivers (VK_ICD_FILENAMES, VK_DRIVER_FILES) or the loader
+// already shows it. RADV's null hardware ("radv:navi21") is opened directly, too: only pipelines can be made there.
 #include <ctype.h>
 #include <glob.h>
 #include <stdio.h>
@@ -31,9 +31,10 @@ const char *vulkan_result_name(VkResult r) {
 
 lemnos_status vulkan_result_status(VkResult r, const char *what) {
   if (r == VK_SUCCESS) return LEMNOS_SUCCESS;
-  lemnos_status_code code = r == VK_ERROR_OUT_OF_HOST_MEMORY || r == VK_ERROR_OUT_OF_DEVICE_MEMORY ? LEMNOS_OUT_OF_MEMORY
-                            : r == VK_ERROR_DEVICE_LOST                                           ? LEMNOS_UNAVAILABLE
-                                                                                                   : LEMNOS_INTERNAL;
+  lemnos_status_code code = r == VK_ERROR_OUT_OF_HOST_MEMORY || r == VK_ERROR_OUT_OF_DEVICE_MEMORY
+                                ? LEMNOS_OUT_OF_MEMORY
+                            : r == VK_ERROR_DEVICE_LOST ? LEMNOS_UNAVAILABLE
+                                                        : LEMNOS_INTERNAL;
   return lemnos_status_make(code, "%s: %s (%d)", what, vulkan_result_name(r), (int)r);
 }
 
@@ -87,10 +88,14 @@ static bool is_swiftshader(const query *q) {
 
 static bool is_mesa(const query *q) {
   switch (q->p12.driverID) {
-    case VK_DRIVER_ID_MESA_RADV: case VK_DRIVER_ID_INTEL_OPEN_SOURCE_MESA: case VK_DRIVER_ID_MESA_LLVMPIPE:
-    case VK_DRIVER_ID_MESA_TURNIP: case VK_DRIVER_ID_MESA_V3DV: case VK_DRIVER_ID_MESA_PANVK: case VK_DRIVER_ID_MESA_VENUS:
-    case VK_DRIVER_ID_MESA_DOZEN:
-      return true;
+    case VK_DRIVER_ID_MESA_RADV:
+    case VK_DRIVER_ID_INTEL_OPEN_SOURCE_MESA:
+    case VK_DRIVER_ID_MESA_LLVMPIPE:
+    case VK_DRIVER_ID_MESA_TURNIP:
+    case VK_DRIVER_ID_MESA_V3DV:
+    case VK_DRIVER_ID_MESA_PANVK:
+    case VK_DRIVER_ID_MESA_VENUS:
+    case VK_DRIVER_ID_MESA_DOZEN: return true;
     default: return is_llvmpipe(q);
   }
 }
@@ -107,7 +112,8 @@ static void fill_caps(const query *q, spirv_caps *c) {
       .float_controls = v12,
       .preserve_inf_nan = {p->shaderSignedZeroInfNanPreserveFloat16, p->shaderSignedZeroInfNanPreserveFloat32,
                            p->shaderSignedZeroInfNanPreserveFloat64},
-      .preserve_denorms = {p->shaderDenormPreserveFloat16, p->shaderDenormPreserveFloat32, p->shaderDenormPreserveFloat64},
+      .preserve_denorms = {p->shaderDenormPreserveFloat16, p->shaderDenormPreserveFloat32,
+                           p->shaderDenormPreserveFloat64},
       .round_even = {p->shaderRoundingModeRTEFloat16, p->shaderRoundingModeRTEFloat32, p->shaderRoundingModeRTEFloat64},
       .denorm_independent = p->denormBehaviorIndependence == VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL,
       .rounding_independent = p->roundingModeIndependence == VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL,
@@ -133,7 +139,8 @@ typedef struct cost_row {
   float dispatch_us;
 } cost_row;
 
-// Measured on the software drivers; for GPUs the compilers' figures (registers, waves) decide and costs stay unknown (0).
+// Measured on the software drivers; for GPUs the compilers' figures (registers, waves) decide and costs stay unknown
+// (0).
 static const cost_row LAVAPIPE = {HLO_TARGET_CPU_LIKE, 80, 54, 0.8f, 22, 5, false, false, 256, 1024, 64, 19};
 static const cost_row SWIFTSHADER = {HLO_TARGET_CPU_LIKE, 55, 14, 1.7f, 370, 6, true, false, 128, 512, 256, 13};
 static const cost_row OTHER_CPU = {HLO_TARGET_CPU_LIKE, 60, 30, 1, 100, 10, false, false, 128, 512, 64, 20};
@@ -158,7 +165,7 @@ static void fill_target(const query *q, const spirv_caps *caps, hlo_target *t) {
   t->i8 = v12 && q->f12.shaderInt8 && t->storage_8;
   t->i16 = q->features.features.shaderInt16 && t->storage_16;
   t->i64 = q->features.features.shaderInt64;
-  if (!t->i8) t->storage_8 = false;    // nothing to load into
+  if (!t->i8) t->storage_8 = false;  // nothing to load into
   if (!t->i16) t->storage_16 = t->f16 = false;
   t->subnormals_f32 = is_llvmpipe(q) || (caps->float_controls && caps->preserve_denorms[1]);
   t->fused_fma = c->cls == HLO_TARGET_GPU;
@@ -172,7 +179,8 @@ static void fill_target(const query *q, const spirv_caps *caps, hlo_target *t) {
   t->subgroup_arithmetic = t->subgroup_shuffle;  // reductions are built from shuffles
   t->subgroup = t->subgroup_shuffle ? (int32_t)q->subgroup.subgroupSize : 0;
   t->max_workgroup = (int32_t)l->maxComputeWorkGroupInvocations;
-  if ((int32_t)l->maxComputeWorkGroupSize[0] < t->max_workgroup) t->max_workgroup = (int32_t)l->maxComputeWorkGroupSize[0];
+  if ((int32_t)l->maxComputeWorkGroupSize[0] < t->max_workgroup)
+    t->max_workgroup = (int32_t)l->maxComputeWorkGroupSize[0];
   t->shared_bytes = l->maxComputeSharedMemorySize;
   for (int d = 0; d < 3; d++) t->max_groups[d] = l->maxComputeWorkGroupCount[d];
   t->int_atomics = true;
@@ -189,7 +197,8 @@ static void fill_target(const query *q, const spirv_caps *caps, hlo_target *t) {
   t->shuffle_is_broadcast = c->shuffle_is_broadcast, t->uniform_load_free = c->uniform_load_free;
   t->acc_max = c->acc_max, t->body_max = c->body_max, t->dispatch_us = c->dispatch_us;
   t->folds_zero = is_llvmpipe(q);  // lp_build_mul, lp_build_add, lp_build_div
-  if (is_llvmpipe(q)) t->max_iterations = 65000;  // gallivm counts all loops of an invocation together and leaves them at 65,535
+  // gallivm counts all loops of an invocation together and leaves them at 65,535
+  if (is_llvmpipe(q)) t->max_iterations = 65000;
   t->elementwise_workgroup = c->elementwise_workgroup < t->max_workgroup ? c->elementwise_workgroup : t->max_workgroup;
 }
 
@@ -234,13 +243,15 @@ static void fill_info(const query *q, vulkan_gpu *g) {
     snprintf(g->info.driver, sizeof g->info.driver, "%.60s%s%.60s", q->p12.driverName, q->p12.driverInfo[0] ? ", " : "",
              q->p12.driverInfo);
   else
-    snprintf(g->info.driver, sizeof g->info.driver, "Vulkan %u.%u", VK_API_VERSION_MAJOR(p->apiVersion), VK_API_VERSION_MINOR(p->apiVersion));
+    snprintf(g->info.driver, sizeof g->info.driver, "Vulkan %u.%u", VK_API_VERSION_MAJOR(p->apiVersion),
+             VK_API_VERSION_MINOR(p->apiVersion));
   g->info.kind = kind_of(p->deviceType);
   g->info.compile_only = strstr(p->deviceName, "Null hardware") != NULL;
   VkPhysicalDeviceMemoryProperties m;
   g->driver->vkGetPhysicalDeviceMemoryProperties(g->physical, &m);
   for (uint32_t h = 0; h < m.memoryHeapCount; h++)
-    if (m.memoryHeaps[h].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT && (int64_t)m.memoryHeaps[h].size > g->info.memory_bytes)
+    if (m.memoryHeaps[h].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT &&
+        (int64_t)m.memoryHeaps[h].size > g->info.memory_bytes)
       g->info.memory_bytes = (int64_t)m.memoryHeaps[h].size;
 }
 
@@ -310,8 +321,10 @@ static void enumerate_locked(backend_state *s) {
   s->enumerated = true;
   if (s->drivers[0]) {
     lemnos_status status = vulkan_driver_start(s->drivers[0], s->validate ? s->validation_log : NULL);
-    if (status) note(s, status);
-    else add_devices(s, s->drivers[0]);
+    if (status)
+      note(s, status);
+    else
+      add_devices(s, s->drivers[0]);
   }
   if (user_chose_drivers() || has_swiftshader(s)) return;
   FILE *there = fopen(SWIFTSHADER_MANIFEST, "r");
@@ -319,8 +332,10 @@ static void enumerate_locked(backend_state *s) {
   fclose(there);
   lemnos_status status = vulkan_driver_open_icd(SWIFTSHADER_MANIFEST, &s->drivers[1]);
   if (!status) status = vulkan_driver_start(s->drivers[1], NULL);
-  if (status) note(s, status);
-  else add_devices(s, s->drivers[1]);
+  if (status)
+    note(s, status);
+  else
+    add_devices(s, s->drivers[1]);
 }
 
 lemnos_status vulkan_state_enumerate(backend_state *s) {
@@ -333,7 +348,8 @@ lemnos_status vulkan_state_enumerate(backend_state *s) {
 // --- named targets -------------------------------------------------------------------------------
 
 static vulkan_driver *open_radv(lemnos_status *status) {
-  static const char *const folders[] = {"/usr/share/vulkan/icd.d", "/usr/local/share/vulkan/icd.d", "/etc/vulkan/icd.d"};
+  static const char *const folders[] = {"/usr/share/vulkan/icd.d", "/usr/local/share/vulkan/icd.d",
+                                        "/etc/vulkan/icd.d"};
   vulkan_driver *d = NULL;
   *status = LEMNOS_SUCCESS;
   for (int f = 0; f < 3 && !d; f++) {
@@ -349,12 +365,13 @@ static vulkan_driver *open_radv(lemnos_status *status) {
     }
   }
   if (!d && !*status)
-    *status = lemnos_status_make(LEMNOS_UNAVAILABLE, "RADV (Mesa's driver for AMD GPUs, mesa-vulkan-drivers) is not installed");
+    *status = lemnos_status_make(LEMNOS_UNAVAILABLE,
+                                 "RADV (Mesa's driver for AMD GPUs, mesa-vulkan-drivers) is not installed");
   return d;
 }
 
-// RADV reads RADV_FORCE_FAMILY when it lists devices. The environment is the process's: it is changed here for the moment of that
-// call (under the state's lock) and put back. Only named targets, a developer's tool, come here.
+// RADV reads RADV_FORCE_FAMILY when it lists devices. The environment is the process's: it is changed here for the
+// moment of that call (under the state's lock) and put back. Only named targets, a developer's tool, come here.
 static lemnos_status open_null_hardware(vulkan_named *n, const char *family) {
   lemnos_status status;
   n->driver = open_radv(&status);
@@ -371,8 +388,10 @@ static lemnos_status open_null_hardware(vulkan_named *n, const char *family) {
       status = lemnos_status_make(LEMNOS_NOT_FOUND, "RADV knows no GPU family '%s'", family);
   }
   if (!status) status = vulkan_gpu_describe(n->driver, physical, &n->gpu);
-  if (keep) setenv("RADV_FORCE_FAMILY", keep, 1);
-  else unsetenv("RADV_FORCE_FAMILY");
+  if (keep)
+    setenv("RADV_FORCE_FAMILY", keep, 1);
+  else
+    unsetenv("RADV_FORCE_FAMILY");
   free(keep);
   if (status || n->gpu.info.compile_only) return status;
   return lemnos_status_make(LEMNOS_UNAVAILABLE, "RADV gave %s instead of its null hardware", n->gpu.info.name);
@@ -381,9 +400,9 @@ static lemnos_status open_null_hardware(vulkan_named *n, const char *family) {
 // RADV ends the process at a name it does not know, so only names that Mesa 22.3 knows are handed on.
 static bool family_known(const char *name) {
   static const char *const families[] = {
-      "TAHITI", "BONAIRE", "HAWAII", "TONGA", "FIJI", "POLARIS10", "POLARIS11", "POLARIS12", "VEGAM", "VEGA10", "VEGA12", "VEGA20",
-      "RAVEN", "RAVEN2", "RENOIR", "NAVI10", "NAVI12", "NAVI14", "NAVI21", "NAVI22", "NAVI23", "NAVI24", "VANGOGH", "REMBRANDT",
-      "GFX1100", "GFX1102", "GFX1103_R1"};
+      "TAHITI", "BONAIRE", "HAWAII", "TONGA",  "FIJI",    "POLARIS10", "POLARIS11", "POLARIS12", "VEGAM",
+      "VEGA10", "VEGA12",  "VEGA20", "RAVEN",  "RAVEN2",  "RENOIR",    "NAVI10",    "NAVI12",    "NAVI14",
+      "NAVI21", "NAVI22",  "NAVI23", "NAVI24", "VANGOGH", "REMBRANDT", "GFX1100",   "GFX1102",   "GFX1103_R1"};
   for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
     if (!strcmp(name, families[i])) return true;
   return false;
@@ -395,7 +414,8 @@ static lemnos_status add_named(backend_state *s, strv spec, const vulkan_gpu **o
   if (name.len == 0 || name.len >= sizeof family)
     return lemnos_status_make(LEMNOS_NOT_FOUND, "no GPU family '" STRV_FMT "'", STRV_ARG(name));
   for (size_t i = 0; i < name.len && i < sizeof family - 1; i++) family[i] = (char)toupper((unsigned char)name.data[i]);
-  if (!family_known(family)) return lemnos_status_make(LEMNOS_NOT_FOUND, "no GPU family '%s' is known for RADV", family);
+  if (!family_known(family))
+    return lemnos_status_make(LEMNOS_NOT_FOUND, "no GPU family '%s' is known for RADV", family);
   if (s->n_named == VULKAN_MAX_NAMED)
     return lemnos_status_make(LEMNOS_UNAVAILABLE, "more than %d named targets in one process", VULKAN_MAX_NAMED);
   vulkan_named *n = &s->named[s->n_named];
@@ -427,10 +447,12 @@ lemnos_status vulkan_gpu_of_spec(backend_state *s, strv spec, const vulkan_gpu *
   int64_t n = 0;
   strv number = strv_drop(spec, strlen("vulkan:"));
   if (!strv_eq_cstr(spec, "vulkan") && !(strv_starts_with(spec, STRV("vulkan:")) && strv_parse_i64(number, &n)))
-    return lemnos_status_make(LEMNOS_NOT_FOUND, "'" STRV_FMT "' is no Vulkan target (vulkan:N, radv:FAMILY)", STRV_ARG(spec));
+    return lemnos_status_make(LEMNOS_NOT_FOUND, "'" STRV_FMT "' is no Vulkan target (vulkan:N, radv:FAMILY)",
+                              STRV_ARG(spec));
   LEMNOS_TRY(vulkan_state_enumerate(s));
   if (n < 0 || n >= s->n_gpus)
-    return lemnos_status_make(LEMNOS_NOT_FOUND, "there are %d Vulkan devices, no '" STRV_FMT "'", s->n_gpus, STRV_ARG(spec));
+    return lemnos_status_make(LEMNOS_NOT_FOUND, "there are %d Vulkan devices, no '" STRV_FMT "'", s->n_gpus,
+                              STRV_ARG(spec));
   *out = &s->gpus[n];
   return LEMNOS_SUCCESS;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arena: bump allocation, freed all at once. One arena owns all of a module's IR; a pass has a scratch arena of its own.
+// Arena: bump allocation, freed all at once. One arena owns all of a module's IR; a pass has a scratch arena of its
+// own.
 //
 // Small allocations (IR nodes) cannot fail: if the system has no memory left, the process ends with one message, since
 // no IR-level caller could do anything else. Allocations whose size comes from the input (tensor data) go through

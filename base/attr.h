@@ -30,7 +30,8 @@
 #define LEMNOS_IVDEP
 #endif
 
-// Of a function with a hot loop: versions of it for what the CPU has. Results do not differ (no contraction, fixed order).
+// Of a function with a hot loop: versions of it for what the CPU has. Results do not differ (no contraction, fixed
+// order).
 #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define LEMNOS_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))

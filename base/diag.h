@@ -18,18 +18,18 @@ typedef enum diag_severity { DIAG_ERROR, DIAG_WARNING, DIAG_NOTE } diag_severity
 
 typedef struct diag {
   diag_severity severity;
-  const loc *loc;     // may be NULL
+  const loc *loc;  // may be NULL
   strv message;
-  strv source_line;   // the text of the line (of a very long one, a window of it); empty if unknown
-  int32_t caret;      // byte offset in source_line at which the caret stands; -1: none
+  strv source_line;  // the text of the line (of a very long one, a window of it); empty if unknown
+  int32_t caret;     // byte offset in source_line at which the caret stands; -1: none
 } diag;
 
 typedef struct diag_sink {
-  arena *arena;       // owns messages
+  arena *arena;  // owns messages
   struct diag *items;
   int len, cap;
   int n_errors;
-  int max_errors;     // further ones are counted, not kept; 20 by default
+  int max_errors;  // further ones are counted, not kept; 20 by default
 } diag_sink;
 
 void diag_sink_init(diag_sink *sink, arena *a);

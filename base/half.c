@@ -67,14 +67,10 @@ ALWAYS_INLINE uint32_t nan_code(uint64_t fraction, uint32_t sign_bit, uint32_t s
     case IEEE:
       return sign | ((1u << (f.exponent + 1)) - 1) << (f.mantissa ? f.mantissa - 1 : 0) |
              (f.bits == 16 ? (uint32_t)(fraction >> (52 - f.mantissa)) : 0);
-    case FN:
-      return sign | (sign_bit - 1);
-    case FNUZ:
-      return sign_bit;
-    case FINITE:
-      return sign ^ sign_bit;
-    case E8M0:
-      break;
+    case FN: return sign | (sign_bit - 1);
+    case FNUZ: return sign_bit;
+    case FINITE: return sign ^ sign_bit;
+    case E8M0: break;
   }
   return 0xff;
 }
@@ -107,17 +103,13 @@ ALWAYS_INLINE uint32_t encode(double x, format f) {
   }
   int64_t infinity = (int64_t)((1u << f.exponent) - 1) << f.mantissa;
   switch (f.kind) {
-    case IEEE:
-      return sign | (uint32_t)(code < infinity ? code : infinity);
-    case FN:
-      return sign | (code < (int64_t)sign_bit - 1 ? (uint32_t)code : sign_bit - 1);
+    case IEEE: return sign | (uint32_t)(code < infinity ? code : infinity);
+    case FN: return sign | (code < (int64_t)sign_bit - 1 ? (uint32_t)code : sign_bit - 1);
     case FNUZ:
       if (code >= (int64_t)sign_bit) return sign_bit;
       return code ? sign | (uint32_t)code : 0;
-    case FINITE:
-      return sign | (code < (int64_t)sign_bit ? (uint32_t)code : sign_bit - 1);
-    case E8M0:
-      break;
+    case FINITE: return sign | (code < (int64_t)sign_bit ? (uint32_t)code : sign_bit - 1);
+    case E8M0: break;
   }
   return code < 0xff ? (uint32_t)code : 0xff;
 }

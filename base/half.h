@@ -12,6 +12,7 @@
 // M(name, total bits, exponent bits, mantissa bits, bias, kind): kind is how the top exponent is used:
 //   IEEE (infinities and NaNs), FN (one NaN pattern = all ones, no infinity), FNUZ (NaN = negative zero, no infinity),
 //   FINITE (neither; overflow saturates), E8M0 (no sign, no mantissa; 255 is NaN).
+// clang-format off
 #define SMALL_FLOATS(M)              \
   M(f16, 16, 5, 10, 15, IEEE)        \
   M(bf16, 16, 8, 7, 127, IEEE)       \
@@ -26,9 +27,10 @@
   M(f6E2M3FN, 6, 2, 3, 1, FINITE)    \
   M(f6E3M2FN, 6, 3, 2, 3, FINITE)    \
   M(f4E2M1FN, 4, 2, 1, 1, FINITE)
+// clang-format on
 
 // double <name>_to_f64(uint32_t bits); uint32_t <name>_from_f64(double x);
-#define M(name, bits, e, m, bias, kind)  \
+#define M(name, bits, e, m, bias, kind)   \
   double name##_to_f64(uint32_t pattern); \
   uint32_t name##_from_f64(double x);
 SMALL_FLOATS(M)
@@ -55,8 +57,8 @@ static inline uint16_t bf16_from_f32(float f) {
   return (uint16_t)((u & 0x7fffffff) > 0x7f800000 ? nan : rounded);
 }
 
-// The exponent is rebased by integer addition; subnormals are normalised by one exact float subtraction (F. Giesen, "half
-// to float done quick", public domain). NaNs become quiet.
+// The exponent is rebased by integer addition; subnormals are normalised by one exact float subtraction (F. Giesen,
+// "half to float done quick", public domain). NaNs become quiet.
 static inline float f16_to_f32(uint16_t h) {
   uint32_t magnitude = h & 0x7fff, sign = (uint32_t)(h & 0x8000) << 16, u = (magnitude << 13) + (112u << 23);
   uint32_t tiny = half_bits_of(half_float_of((magnitude << 13) + (113u << 23)) - half_float_of(113u << 23));
@@ -66,7 +68,8 @@ static inline float f16_to_f32(uint16_t h) {
   return half_float_of(u | sign);
 }
 
-// Normal results: rebased by -112, rounded to nearest even, carrying into the exponent (and to infinity). Subnormal ones:
+// Normal results: rebased by -112, rounded to nearest even, carrying into the exponent (and to infinity). Subnormal
+// ones:
 // adding 1/2, whose last bit has the value of the last bit of such a result, rounds.
 static inline uint16_t f16_from_f32(float f) {
   uint32_t u = half_bits_of(f), sign = u >> 16 & 0x8000;

@@ -6,13 +6,9 @@ const loc *loc_file(const loc *l) {
   if (!l) return NULL;
   const loc *found = NULL;
   switch (l->kind) {
-    case LOC_FILE:
-      return l;
-    case LOC_NAME:
-      return loc_file(l->child);
-    case LOC_CALLSITE:
-      found = loc_file(l->child);
-      return found ? found : loc_file(l->caller);
+    case LOC_FILE: return l;
+    case LOC_NAME: return loc_file(l->child);
+    case LOC_CALLSITE: found = loc_file(l->child); return found ? found : loc_file(l->caller);
     case LOC_FUSED:
       for (int32_t i = 0; i < l->n_fused && !found; i++) found = loc_file(l->fused[i]);
       return found;

@@ -9,10 +9,10 @@ typedef enum loc_kind { LOC_FILE, LOC_NAME, LOC_CALLSITE, LOC_FUSED } loc_kind;
 
 typedef struct loc {
   loc_kind kind;
-  strv name;              // LOC_FILE: file name; LOC_NAME: the name
-  int32_t line, col;      // LOC_FILE: 1-based
-  const struct loc *child;   // LOC_NAME: inner; LOC_CALLSITE: callee
-  const struct loc *caller;  // LOC_CALLSITE
+  strv name;                       // LOC_FILE: file name; LOC_NAME: the name
+  int32_t line, col;               // LOC_FILE: 1-based
+  const struct loc *child;         // LOC_NAME: inner; LOC_CALLSITE: callee
+  const struct loc *caller;        // LOC_CALLSITE
   const struct loc *const *fused;  // LOC_FUSED
   int32_t n_fused;
 } loc;

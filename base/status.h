@@ -13,11 +13,13 @@
 
 #include "base/attr.h"
 
+// clang-format off
 typedef enum lemnos_status_code {
 #define S(name, value, text) LEMNOS_##name = value,
 #include "base/status_codes.def"
 #undef S
 } lemnos_status_code;
+// clang-format on
 
 typedef struct lemnos_status_record *lemnos_status;
 
@@ -40,24 +42,24 @@ const char *lemnos_status_code_text(lemnos_status_code code);
 void lemnos_status_free(lemnos_status status);
 
 // Returns from the enclosing function on failure.
-#define LEMNOS_TRY(expr)                              \
-  do {                                                \
-    lemnos_status lemnos_try_status_ = (expr);        \
+#define LEMNOS_TRY(expr)                                                     \
+  do {                                                                       \
+    lemnos_status lemnos_try_status_ = (expr);                               \
     if (LEMNOS_UNLIKELY(lemnos_try_status_ != 0)) return lemnos_try_status_; \
   } while (0)
 
 // For functions with cleanup: needs `lemnos_status status` and a label `done:` in scope.
-#define LEMNOS_TRY_GOTO(expr)                       \
-  do {                                              \
-    status = (expr);                                \
-    if (LEMNOS_UNLIKELY(status != 0)) goto done;    \
+#define LEMNOS_TRY_GOTO(expr)                    \
+  do {                                           \
+    status = (expr);                             \
+    if (LEMNOS_UNLIKELY(status != 0)) goto done; \
   } while (0)
 
 // Broken invariants of our own (never input): prints file, line and message, then aborts.
 LEMNOS_NORETURN void lemnos_panic(const char *file, int line, const char *format, ...) LEMNOS_PRINTF(3, 4);
 #define LEMNOS_PANIC(...) lemnos_panic(__FILE__, __LINE__, __VA_ARGS__)
-#define LEMNOS_ASSERT(cond)                                        \
-  do {                                                             \
+#define LEMNOS_ASSERT(cond)                                          \
+  do {                                                               \
     if (LEMNOS_UNLIKELY(!(cond))) LEMNOS_PANIC("broken: %s", #cond); \
   } while (0)
 

@@ -12,20 +12,20 @@
 
 #include "base/arena.h"
 
-#define VEC(type)   \
-  struct {          \
-    type *data;     \
-    int len, cap;   \
+#define VEC(type) \
+  struct {        \
+    type *data;   \
+    int len, cap; \
   }
 
 // Room for `need` elements; returns the new data pointer. Internal to the macros.
 void *vec_grow(arena *a, void *data, int len, int *cap, int need, size_t element_size);
 
-#define vec_reserve(a, v, n)                                                                             \
+#define vec_reserve(a, v, n) \
   ((v)->cap < (n) ? ((v)->data = vec_grow((a), (v)->data, (v)->len, &(v)->cap, (n), sizeof *(v)->data), 0) : 0)
 #define vec_push(a, v, x) (vec_reserve((a), (v), (v)->len + 1), (void)((v)->data[(v)->len++] = (x)))
-#define vec_append(a, v, p, n)                                                  \
-  (vec_reserve((a), (v), (v)->len + (n)),                                       \
+#define vec_append(a, v, p, n)            \
+  (vec_reserve((a), (v), (v)->len + (n)), \
    (n) ? (void)memcpy((v)->data + (v)->len, (p), (size_t)(n) * sizeof *(v)->data) : (void)0, (v)->len += (n))
 #define vec_pop(v) ((v)->data[--(v)->len])
 #define vec_last(v) ((v)->data[(v)->len - 1])

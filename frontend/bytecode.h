@@ -132,7 +132,9 @@ bool bc_align(bc_reader *r, bc_cursor *c, uint64_t alignment);
 bool bc_section(bc_reader *r, bc_cursor *c, int *out_id, bc_cursor *out_body);
 // The low 64 bits of an APInt of `width` bits, zero-extended.
 uint64_t bc_apint(bc_reader *r, bc_cursor *c, int width);
-static inline size_t bc_left(const bc_cursor *c) { return c->end - c->pos; }
+static inline size_t bc_left(const bc_cursor *c) {
+  return c->end - c->pos;
+}
 // " (written for StableHLO 2.0.0, newest known is 1.20.0)" or "": for messages about unknown things.
 const char *bc_version_note(bc_reader *r);
 
@@ -146,7 +148,9 @@ const mlir_type *bc_type_ref(bc_reader *r, bc_cursor *c);
 const mlir_attr **bc_attr_list(bc_reader *r, bc_cursor *c, int32_t *out_n);  // never NULL
 const mlir_type **bc_type_list(bc_reader *r, bc_cursor *c, int32_t *out_n);
 int64_t *bc_svarint_list(bc_reader *r, bc_cursor *c, int32_t *out_n);
-static inline bool bc_stop(const bc_reader *r) { return r->failed || r->missing > 0; }
+static inline bool bc_stop(const bc_reader *r) {
+  return r->failed || r->missing > 0;
+}
 // For everyone else: decode now; NULL on failure.
 const mlir_attr *bc_get_attr(bc_reader *r, uint64_t index, size_t pos);
 const mlir_type *bc_get_type(bc_reader *r, uint64_t index, size_t pos);
@@ -184,15 +188,15 @@ const mlir_type *bc_read_shaped_type(bc_reader *r, bc_cursor *c, mlir_type_kind 
 const mlir_type *bc_read_list_type(bc_reader *r, bc_cursor *c, mlir_type_kind kind);
 const mlir_type *bc_read_function_type(bc_reader *r, bc_cursor *c);
 const mlir_type *bc_read_element_type(bc_reader *r, bc_cursor *c, mlir_type_kind kind);
-const mlir_attr *bc_asm_attr(bc_reader *r, strv text);         // text form
+const mlir_attr *bc_asm_attr(bc_reader *r, strv text);  // text form
 const mlir_type *bc_asm_type(bc_reader *r, strv text);
-const mlir_attr *bc_vhlo_attr(bc_reader *r, bc_cursor *c);     // bytecode_vhlo.c
+const mlir_attr *bc_vhlo_attr(bc_reader *r, bc_cursor *c);  // bytecode_vhlo.c
 const mlir_type *bc_vhlo_type(bc_reader *r, bc_cursor *c);
-const mlir_attr *bc_stablehlo_attr(bc_reader *r, bc_cursor *c);  // bytecode_stablehlo.c
+const mlir_attr *bc_stablehlo_attr(bc_reader *r, bc_cursor *c);                                  // bytecode_stablehlo.c
 const mlir_attr *bc_stablehlo_attr_body(bc_reader *r, bc_cursor *c, uint64_t code, size_t pos);  // behind the code
 const mlir_type *bc_stablehlo_type(bc_reader *r, bc_cursor *c);
 const mlir_attr *bc_chlo_attr(bc_reader *r, bc_cursor *c);
-const mlir_attr *bc_sdy_attr(bc_reader *r, bc_cursor *c);      // bytecode_sdy.c
+const mlir_attr *bc_sdy_attr(bc_reader *r, bc_cursor *c);  // bytecode_sdy.c
 
 // Enumerations by number, shared by VHLO and native StableHLO; NULL if there is none of that number.
 typedef enum bc_enum {

@@ -174,7 +174,9 @@ static const mlir_attr *dense_array_attr(bc_reader *r, bc_cursor *c) {
     return bc_fail(r, at, "an array of neither integers nor floats"), NULL;
   bool is_bool = element->kind == MLIR_TYPE_INTEGER && element->width == 1;
   int64_t dim = (int64_t)n;
-  mlir_type tensor = {.kind = MLIR_TYPE_TENSOR, .rank = 1, .dims = &dim,
+  mlir_type tensor = {.kind = MLIR_TYPE_TENSOR,
+                      .rank = 1,
+                      .dims = &dim,
                       .element = is_bool ? bc_int_type(r, 8, MLIR_SIGNLESS) : element};
   const mlir_attr *dense = bc_new_dense(r, &tensor, pos, size);
   if (!dense) return NULL;
@@ -208,12 +210,9 @@ const mlir_attr *bc_builtin_attr(bc_reader *r, bc_cursor *c) {
   uint64_t code = bc_varint(r, c);
   if (r->failed) return NULL;
   switch (code) {
-    case 0:
-      return bc_read_array(r, c);
-    case 1:
-      return bc_read_dict(r, c);
-    case 2:
-      return bc_new_string(r, MLIR_ATTR_STRING, bc_string(r, c));
+    case 0: return bc_read_array(r, c);
+    case 1: return bc_read_dict(r, c);
+    case 2: return bc_new_string(r, MLIR_ATTR_STRING, bc_string(r, c));
     case 3: {
       mlir_attr *a = bc_new(r, MLIR_ATTR_STRING);
       a->string = bc_string(r, c);
@@ -221,41 +220,28 @@ const mlir_attr *bc_builtin_attr(bc_reader *r, bc_cursor *c) {
       return a;
     }
     case 4:
-    case 5:
-      return symbol_attr(r, c, code == 5);
+    case 5: return symbol_attr(r, c, code == 5);
     case 6: {
       mlir_attr *a = bc_new(r, MLIR_ATTR_TYPE);
       a->type = bc_type_ref(r, c);
       return a;
     }
-    case 7:
-      return bc_new(r, MLIR_ATTR_UNIT);
+    case 7: return bc_new(r, MLIR_ATTR_UNIT);
     case 8:
-    case 9:
-      return bc_read_number(r, c, code == 9);
+    case 9: return bc_read_number(r, c, code == 9);
     case 10:
-    case 14:
-      return pair_location(r, c, code == 14);
+    case 14: return pair_location(r, c, code == 14);
     case 11:
-    case 22:
-      return file_location(r, c, code == 22);
+    case 22: return file_location(r, c, code == 22);
     case 12:
-    case 13:
-      return fused_location(r, c, code == 13);
-    case 15:
-      return new_location(r, NULL);
-    case 16:
-      return resource_attr(r, c);
-    case 17:
-      return dense_array_attr(r, c);
-    case 18:
-      return bc_read_dense(r, c);
-    case 19:
-      return unusual_attr(r, c, "dense<...>");
-    case 20:
-      return unusual_attr(r, c, "sparse<...>");
-    case 21:
-      return unusual_attr(r, c, "distinct[0]<>");
+    case 13: return fused_location(r, c, code == 13);
+    case 15: return new_location(r, NULL);
+    case 16: return resource_attr(r, c);
+    case 17: return dense_array_attr(r, c);
+    case 18: return bc_read_dense(r, c);
+    case 19: return unusual_attr(r, c, "dense<...>");
+    case 20: return unusual_attr(r, c, "sparse<...>");
+    case 21: return unusual_attr(r, c, "distinct[0]<>");
     default:
       bc_unimplemented(r, pos, "builtin attribute code %llu is not known%s", (unsigned long long)code,
                        bc_version_note(r));
@@ -319,11 +305,24 @@ static const mlir_type *memref_type(bc_reader *r, bc_cursor *c, bool has_space) 
 }
 
 // Codes from 21 on are younger than LLVM 22: before, those types came as text.
-static const char *const float_codes[] = {
-    [3] = "bf16",        [4] = "f16",         [5] = "f32",      [6] = "f64",       [7] = "f80",
-    [8] = "f128",        [21] = "tf32",       [22] = "f8E5M2",  [23] = "f8E4M3",   [24] = "f8E4M3FN",
-    [25] = "f8E5M2FNUZ", [26] = "f8E4M3FNUZ", [27] = "f8E4M3B11FNUZ", [28] = "f8E3M4", [29] = "f4E2M1FN",
-    [30] = "f6E2M3FN",   [31] = "f6E3M2FN",   [32] = "f8E8M0FNU"};
+static const char *const float_codes[] = {[3] = "bf16",
+                                          [4] = "f16",
+                                          [5] = "f32",
+                                          [6] = "f64",
+                                          [7] = "f80",
+                                          [8] = "f128",
+                                          [21] = "tf32",
+                                          [22] = "f8E5M2",
+                                          [23] = "f8E4M3",
+                                          [24] = "f8E4M3FN",
+                                          [25] = "f8E5M2FNUZ",
+                                          [26] = "f8E4M3FNUZ",
+                                          [27] = "f8E4M3B11FNUZ",
+                                          [28] = "f8E3M4",
+                                          [29] = "f4E2M1FN",
+                                          [30] = "f6E2M3FN",
+                                          [31] = "f6E3M2FN",
+                                          [32] = "f8E8M0FNU"};
 
 const mlir_type *bc_builtin_type(bc_reader *r, bc_cursor *c) {
   size_t pos = c->pos;
@@ -332,36 +331,24 @@ const mlir_type *bc_builtin_type(bc_reader *r, bc_cursor *c) {
   if (code < sizeof float_codes / sizeof *float_codes && float_codes[code])
     return bc_float_type(r, strv_from_cstr(float_codes[code]));
   switch (code) {
-    case 0:
-      return integer_type(r, c);
-    case 1:
-      return bc_simple_type(r, MLIR_TYPE_INDEX);
-    case 2:
-      return bc_read_function_type(r, c);
-    case 9:
-      return bc_read_element_type(r, c, MLIR_TYPE_COMPLEX);
+    case 0: return integer_type(r, c);
+    case 1: return bc_simple_type(r, MLIR_TYPE_INDEX);
+    case 2: return bc_read_function_type(r, c);
+    case 9: return bc_read_element_type(r, c, MLIR_TYPE_COMPLEX);
     case 10:
-    case 11:
-      return memref_type(r, c, code == 11);
-    case 12:
-      return bc_simple_type(r, MLIR_TYPE_NONE);
-    case 13:
-      return bc_read_shaped_type(r, c, MLIR_TYPE_TENSOR, NULL);
+    case 11: return memref_type(r, c, code == 11);
+    case 12: return bc_simple_type(r, MLIR_TYPE_NONE);
+    case 13: return bc_read_shaped_type(r, c, MLIR_TYPE_TENSOR, NULL);
     case 14: {
       const mlir_attr *encoding = bc_attr_ref(r, c);
       return bc_read_shaped_type(r, c, MLIR_TYPE_TENSOR, encoding);
     }
-    case 15:
-      return bc_read_list_type(r, c, MLIR_TYPE_TUPLE);
-    case 18:
-      return bc_read_element_type(r, c, MLIR_TYPE_UNRANKED_TENSOR);
-    case 19:
-      return bc_read_shaped_type(r, c, MLIR_TYPE_VECTOR, NULL);
+    case 15: return bc_read_list_type(r, c, MLIR_TYPE_TUPLE);
+    case 18: return bc_read_element_type(r, c, MLIR_TYPE_UNRANKED_TENSOR);
+    case 19: return bc_read_shaped_type(r, c, MLIR_TYPE_VECTOR, NULL);
     case 16:
     case 17:
-    case 20:
-      c->pos = c->end;
-      return bc_opaque_type(r, code == 20 ? STRV("vector<[scalable]>") : STRV("memref<*>"));
+    case 20: c->pos = c->end; return bc_opaque_type(r, code == 20 ? STRV("vector<[scalable]>") : STRV("memref<*>"));
     default:
       bc_unimplemented(r, pos, "builtin type code %llu is not known%s", (unsigned long long)code, bc_version_note(r));
       return NULL;

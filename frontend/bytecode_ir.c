@@ -118,8 +118,15 @@ static void skip_use_list(bc_reader *r, bc_cursor *c, uint32_t n_values) {
   }
 }
 
-enum { HAS_ATTRS = 1, HAS_RESULTS = 2, HAS_OPERANDS = 4, HAS_SUCCESSORS = 8, HAS_REGIONS = 16, HAS_USE_LISTS = 32,
-       HAS_PROPERTIES = 64 };
+enum {
+  HAS_ATTRS = 1,
+  HAS_RESULTS = 2,
+  HAS_OPERANDS = 4,
+  HAS_SUCCESSORS = 8,
+  HAS_REGIONS = 16,
+  HAS_USE_LISTS = 32,
+  HAS_PROPERTIES = 64
+};
 
 static bool read_results_and_operands(ir_reader *ir, bc_cursor *c, raw_op *raw, uint8_t mask) {
   bc_reader *r = ir->r;
@@ -338,8 +345,8 @@ bool bc_read_ir(bc_reader *r, mlir_module *m) {
   size_t pos = c.pos;
   uint64_t n_ops = bc_flagged(r, &c, &has_args);
   if (r->failed) return false;
-  if (has_args || n_ops != 1) return bc_fail(r, pos, "expected one module at the top, found %llu operations",
-                                             (unsigned long long)n_ops);
+  if (has_args || n_ops != 1)
+    return bc_fail(r, pos, "expected one module at the top, found %llu operations", (unsigned long long)n_ops);
   numbering none = {0, 0};
   m->op = read_op(&ir, &c, &none, NULL);
   if (!m->op || r->failed) return false;

@@ -3,10 +3,10 @@
 //
 // All sections are indexed first, since strings come near the end of the file but are needed first. Every count is
 // bounded by the bytes left before memory is asked for it: each element takes at least one byte.
-#include "frontend/bytecode.h"
-
 #include <stdio.h>
 #include <string.h>
+
+#include "frontend/bytecode.h"
 
 // --- errors --------------------------------------------------------------------------------------
 
@@ -143,8 +143,8 @@ bool bc_section(bc_reader *r, bc_cursor *c, int *out_id, bc_cursor *out_body) {
   if (head & 0x80) bc_align(r, c, bc_varint(r, c));
   if (r->failed) return false;
   if (size > bc_left(c))
-    return bc_fail(r, c->pos, "section %d has %llu bytes, but only %zu are left", head & 0x7f,
-                   (unsigned long long)size, bc_left(c));
+    return bc_fail(r, c->pos, "section %d has %llu bytes, but only %zu are left", head & 0x7f, (unsigned long long)size,
+                   bc_left(c));
   *out_id = head & 0x7f;
   *out_body = (bc_cursor){c->pos, c->pos + (size_t)size};
   c->pos += (size_t)size;
@@ -166,9 +166,9 @@ uint64_t bc_apint(bc_reader *r, bc_cursor *c, int width) {
 
 // --- sections ------------------------------------------------------------------------------------
 
-static const char *const section_names[BC_N_SECTIONS] = {
-    "String",   "Dialect",        "AttrType",        "AttrTypeOffset", "IR",
-    "Resource", "ResourceOffset", "DialectVersions", "Properties"};
+static const char *const section_names[BC_N_SECTIONS] = {"String",    "Dialect",  "AttrType",       "AttrTypeOffset",
+                                                         "IR",        "Resource", "ResourceOffset", "DialectVersions",
+                                                         "Properties"};
 
 // "StableHLO_v1.16.2" to 0x011002; 0 if the producer is another one.
 static uint32_t parse_producer(strv producer) {
@@ -255,8 +255,8 @@ static bc_dialect_kind dialect_kind(strv name) {
   static const struct {
     const char *name;
     bc_dialect_kind kind;
-  } known[] = {{"builtin", BC_BUILTIN}, {"vhlo", BC_VHLO}, {"sdy", BC_SDY}, {"chlo", BC_CHLO},
-               {"stablehlo", BC_STABLEHLO}};
+  } known[] = {
+      {"builtin", BC_BUILTIN}, {"vhlo", BC_VHLO}, {"sdy", BC_SDY}, {"chlo", BC_CHLO}, {"stablehlo", BC_STABLEHLO}};
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (strv_eq_cstr(name, known[i].name)) return known[i].kind;
   return BC_OTHER;
@@ -295,16 +295,15 @@ static bool read_dialects(bc_reader *r) {
       if (r->failed) return false;
       strv dialect = r->dialects[d].name, op = r->strings[index];
       bc_op_name name = {.registered = registered, .dialect = r->dialects[d].kind};
-      name.name = op.len == 0 ? dialect
-                              : strv_from_cstr(arena_printf(r->arena, STRV_FMT "." STRV_FMT, STRV_ARG(dialect),
-                                                            STRV_ARG(op)));
+      name.name = op.len == 0
+                      ? dialect
+                      : strv_from_cstr(arena_printf(r->arena, STRV_FMT "." STRV_FMT, STRV_ARG(dialect), STRV_ARG(op)));
       name.vhlo = vhlo_op_find(name.name);
       vec_push(r->scratch, &r->op_names, name);
     }
   }
   if (!r->failed && r->version >= 4 && expected != (uint64_t)r->op_names.len)
-    return bc_fail(r, c.pos, "%llu operation names announced, %d found", (unsigned long long)expected,
-                   r->op_names.len);
+    return bc_fail(r, c.pos, "%llu operation names announced, %d found", (unsigned long long)expected, r->op_names.len);
   return !r->failed;
 }
 
@@ -385,15 +384,19 @@ bool mlir_is_bytecode(const void *data, size_t size) {
 
 lemnos_status mlir_read_bytecode(arena *a, strv file_name, const void *data, size_t size, diag_sink *sink,
                                  mlir_module **out_module) {
-  bc_reader r = {.arena = a, .scratch = arena_create(), .file_name = arena_strv(a, file_name), .data = data,
-                 .size = size, .sink = sink};
+  bc_reader r = {.arena = a,
+                 .scratch = arena_create(),
+                 .file_name = arena_strv(a, file_name),
+                 .data = data,
+                 .size = size,
+                 .sink = sink};
   r.types = mlir_type_table_create(a);
   mlir_module *m = ARENA_NEW(a, mlir_module);
   m->arena = a;
   m->file_name = r.file_name;
   m->types = r.types;
-  bool ok = index_sections(&r) && read_strings(&r) && read_properties(&r) && read_dialects(&r) &&
-            read_resources(&r) && bc_read_tables(&r) && bc_read_ir(&r, m);
+  bool ok = index_sections(&r) && read_strings(&r) && read_properties(&r) && read_dialects(&r) && read_resources(&r) &&
+            bc_read_tables(&r) && bc_read_ir(&r, m);
   arena_destroy(r.scratch);
   if (!ok || r.failed)
     return lemnos_status_make(r.code ? r.code : LEMNOS_INTERNAL, "%s", r.message ? r.message : "no message");

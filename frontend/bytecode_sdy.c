@@ -136,53 +136,25 @@ const mlir_attr *bc_sdy_attr(bc_reader *r, bc_cursor *c) {
   uint64_t code = bc_varint(r, c);
   strbuf b = {0};
   switch (code) {
-    case 0:
-      append_list(r, c, &b, "#sdy<manual_axes{", "}>", false);
-      break;
+    case 0: append_list(r, c, &b, "#sdy<manual_axes{", "}>", false); break;
     case 1:
-    case 4:
-      append_axis(r, c, &b, code == 1);
-      break;
-    case 2:
-      append_mesh(r, c, &b);
-      break;
-    case 3:
-      append_sub_axis(r, c, &b);
-      break;
-    case 5:
-      append_dimension(r, c, &b);
-      break;
+    case 4: append_axis(r, c, &b, code == 1); break;
+    case 2: append_mesh(r, c, &b); break;
+    case 3: append_sub_axis(r, c, &b); break;
+    case 5: append_dimension(r, c, &b); break;
     case 6:
     case 15:
-    case 17:
-      append_sharding(r, c, &b, code);
-      break;
+    case 17: append_sharding(r, c, &b, code); break;
     case 7:
-    case 16:
-      append_list(r, c, &b, "#sdy.sharding_per_value<[", "]>", false);
-      break;
-    case 8:
-      append_factors(r, c, &b);
-      break;
-    case 9:
-      append_list(r, c, &b, "[", "]", false);
-      break;
-    case 10:
-      append_rule(r, c, &b);
-      break;
-    case 11:
-      append_list(r, c, &b, "{", "}", false);
-      break;
+    case 16: append_list(r, c, &b, "#sdy.sharding_per_value<[", "]>", false); break;
+    case 8: append_factors(r, c, &b); break;
+    case 9: append_list(r, c, &b, "[", "]", false); break;
+    case 10: append_rule(r, c, &b); break;
+    case 11: append_list(r, c, &b, "{", "}", false); break;
     case 12:
-    case 14:
-      append_list(r, c, &b, "[", "]", false);
-      break;
-    case 13:
-      append_all_to_all(r, c, &b);
-      break;
-    default:
-      bc_unimplemented(r, pos, "sdy attribute code %llu is not known", (unsigned long long)code);
-      break;
+    case 14: append_list(r, c, &b, "[", "]", false); break;
+    case 13: append_all_to_all(r, c, &b); break;
+    default: bc_unimplemented(r, pos, "sdy attribute code %llu is not known", (unsigned long long)code); break;
   }
   r->text_bytes += b.len;
   if (r->text_bytes / 256 > r->size) bc_fail(r, pos, "the text of the sdy attributes is too long");

@@ -107,13 +107,14 @@ static const mlir_attr *replica_group_mesh_axes(bc_reader *r, bc_cursor *c) {
 
 static const char *const channel_names[] = {"handle", "type"};
 static const char *const conv_names[] = {
-    "input_batch_dimension",     "input_feature_dimension",     "input_spatial_dimensions",
+    "input_batch_dimension",          "input_feature_dimension",         "input_spatial_dimensions",
     "kernel_input_feature_dimension", "kernel_output_feature_dimension", "kernel_spatial_dimensions",
-    "output_batch_dimension",    "output_feature_dimension",    "output_spatial_dimensions"};
+    "output_batch_dimension",         "output_feature_dimension",        "output_spatial_dimensions"};
 static const char *const dot_names[] = {"lhs_batching_dimensions", "rhs_batching_dimensions",
                                         "lhs_contracting_dimensions", "rhs_contracting_dimensions"};
-static const char *const gather_names[] = {"offset_dims",      "collapsed_slice_dims",        "operand_batching_dims",
-                                           "start_indices_batching_dims", "start_index_map", "index_vector_dim"};
+static const char *const gather_names[] = {"offset_dims",           "collapsed_slice_dims",
+                                           "operand_batching_dims", "start_indices_batching_dims",
+                                           "start_index_map",       "index_vector_dim"};
 static const char *const scatter_names[] = {"update_window_dims",           "inserted_window_dims",
                                             "input_batching_dims",          "scatter_indices_batching_dims",
                                             "scatter_dims_to_operand_dims", "index_vector_dim"};
@@ -122,40 +123,31 @@ static const char *const bounds_names[] = {"bounds"};
 static const char *const sub_axis_names[] = {"pre_size", "size"};
 
 const mlir_attr *bc_stablehlo_attr_body(bc_reader *r, bc_cursor *c, uint64_t code, size_t pos) {
-  static const int8_t enum_of[] = {[2] = BC_ENUM_COMPARISON_DIRECTION + 1, [3] = BC_ENUM_COMPARISON_TYPE + 1,
-                                   [6] = BC_ENUM_FFT_TYPE + 1, [8] = BC_ENUM_PRECISION + 1,
-                                   [9] = BC_ENUM_RNG_ALGORITHM + 1, [10] = BC_ENUM_RNG_DISTRIBUTION + 1,
-                                   [12] = BC_ENUM_TRANSPOSE + 1, [16] = BC_ENUM_RESULT_ACCURACY_MODE + 1};
+  static const int8_t enum_of[] = {[2] = BC_ENUM_COMPARISON_DIRECTION + 1,
+                                   [3] = BC_ENUM_COMPARISON_TYPE + 1,
+                                   [6] = BC_ENUM_FFT_TYPE + 1,
+                                   [8] = BC_ENUM_PRECISION + 1,
+                                   [9] = BC_ENUM_RNG_ALGORITHM + 1,
+                                   [10] = BC_ENUM_RNG_DISTRIBUTION + 1,
+                                   [12] = BC_ENUM_TRANSPOSE + 1,
+                                   [16] = BC_ENUM_RESULT_ACCURACY_MODE + 1};
   if (code < sizeof enum_of && enum_of[code])
     return bc_read_enum(r, c, (bc_enum)(enum_of[code] - 1), STRV("stablehlo"));
   switch (code) {
-    case 1:
-      return read_struct(r, c, "channel_handle", "nn", channel_names);
-    case 4:
-      return read_struct(r, c, "conv", "nnNnnNnnN", conv_names);
-    case 5:
-      return read_struct(r, c, "dot", "NNNN", dot_names);
-    case 7:
-      return read_struct(r, c, "gather", "NNNNNn", gather_names);
-    case 11:
-      return read_struct(r, c, "scatter", "NNNNNn", scatter_names);
-    case 13:
-      return read_struct(r, c, "bounds", "N", bounds_names);
-    case 14:
-      return read_struct(r, c, "output_operand_alias", "NnN", alias_names);
-    case 15:
-      return dot_algorithm(r, c);
-    case 17:
-      return result_accuracy(r, c);
-    case 18:
-      return replica_group_mesh_axes(r, c);
-    case 19:
-      return read_struct(r, c, "sub_axis_info", "nn", sub_axis_names);
+    case 1: return read_struct(r, c, "channel_handle", "nn", channel_names);
+    case 4: return read_struct(r, c, "conv", "nnNnnNnnN", conv_names);
+    case 5: return read_struct(r, c, "dot", "NNNN", dot_names);
+    case 7: return read_struct(r, c, "gather", "NNNNNn", gather_names);
+    case 11: return read_struct(r, c, "scatter", "NNNNNn", scatter_names);
+    case 13: return read_struct(r, c, "bounds", "N", bounds_names);
+    case 14: return read_struct(r, c, "output_operand_alias", "NnN", alias_names);
+    case 15: return dot_algorithm(r, c);
+    case 17: return result_accuracy(r, c);
+    case 18: return replica_group_mesh_axes(r, c);
+    case 19: return read_struct(r, c, "sub_axis_info", "nn", sub_axis_names);
     case 20:
-    case 21:
-      return named_part(r, c, code == 21);
-    case 22:
-      return mesh(r, c);
+    case 21: return named_part(r, c, code == 21);
+    case 22: return mesh(r, c);
     default:
       bc_unimplemented(r, pos, "stablehlo attribute code %llu is not known", (unsigned long long)code);
       return NULL;

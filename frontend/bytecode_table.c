@@ -51,20 +51,16 @@ bool bc_read_tables(bc_reader *r) {
 
 static const void *custom_value(bc_reader *r, const bc_entry *e, bool is_attr, bc_cursor *c) {
   switch (r->dialects[e->dialect].kind) {
-    case BC_BUILTIN:
-      return is_attr ? (const void *)bc_builtin_attr(r, c) : (const void *)bc_builtin_type(r, c);
-    case BC_VHLO:
-      return is_attr ? (const void *)bc_vhlo_attr(r, c) : (const void *)bc_vhlo_type(r, c);
-    case BC_STABLEHLO:
-      return is_attr ? (const void *)bc_stablehlo_attr(r, c) : (const void *)bc_stablehlo_type(r, c);
+    case BC_BUILTIN: return is_attr ? (const void *)bc_builtin_attr(r, c) : (const void *)bc_builtin_type(r, c);
+    case BC_VHLO: return is_attr ? (const void *)bc_vhlo_attr(r, c) : (const void *)bc_vhlo_type(r, c);
+    case BC_STABLEHLO: return is_attr ? (const void *)bc_stablehlo_attr(r, c) : (const void *)bc_stablehlo_type(r, c);
     case BC_SDY:
       if (is_attr) return bc_sdy_attr(r, c);
       break;
     case BC_CHLO:
       if (is_attr) return bc_chlo_attr(r, c);
       break;
-    case BC_OTHER:
-      break;
+    case BC_OTHER: break;
   }
   bc_unimplemented(r, e->pos, "the encoding of %s of dialect '" STRV_FMT "' is not known",
                    is_attr ? "attributes" : "types", STRV_ARG(r->dialects[e->dialect].name));
@@ -249,7 +245,7 @@ const mlir_attr *bc_new_i64(bc_reader *r, int64_t value) {
 }
 
 static bool float_value(strv name, uint64_t bits, double *out) {
-#define M(fmt, width, e, m, bias, kind)                                       \
+#define M(fmt, width, e, m, bias, kind) \
   if (strv_eq_cstr(name, #fmt)) return *out = fmt##_to_f64((uint32_t)bits), true;
   SMALL_FLOATS(M)
 #undef M
@@ -341,21 +337,12 @@ static size_t element_size(const mlir_type *e, int *out_narrow, size_t *out_alig
   *out_narrow = 0;
   int bits = 0;
   switch (e->kind) {
-    case MLIR_TYPE_INTEGER:
-      bits = e->width;
-      break;
-    case MLIR_TYPE_INDEX:
-      bits = 64;
-      break;
-    case MLIR_TYPE_FLOAT:
-      bits = bc_float_width(e->name);
-      break;
-    case MLIR_TYPE_COMPLEX:
-      return 2 * element_size(e->element, out_narrow, out_align);
-    case MLIR_TYPE_QUANTIZED:
-      return element_size(e->quant->storage, out_narrow, out_align);
-    default:
-      return 0;
+    case MLIR_TYPE_INTEGER: bits = e->width; break;
+    case MLIR_TYPE_INDEX: bits = 64; break;
+    case MLIR_TYPE_FLOAT: bits = bc_float_width(e->name); break;
+    case MLIR_TYPE_COMPLEX: return 2 * element_size(e->element, out_narrow, out_align);
+    case MLIR_TYPE_QUANTIZED: return element_size(e->quant->storage, out_narrow, out_align);
+    default: return 0;
   }
   if (bits < 8) *out_narrow = bits;
   size_t size = ((size_t)bits + 7) / 8;
@@ -389,8 +376,7 @@ static const mlir_attr *new_dense_bool(bc_reader *r, mlir_attr *a, uint64_t n, s
   a->data_size = a->splat ? 1 : (size_t)n;
   uint8_t *out = arena_try_alloc(r->arena, a->data_size, 16);
   if (!out) return bc_fail(r, pos, "no memory for a constant of %zu bytes", a->data_size), NULL;
-  for (size_t i = 0; i < a->data_size; i++)
-    out[i] = is_packed ? data[i / 8] >> (i % 8) & 1 : data[i] != 0;
+  for (size_t i = 0; i < a->data_size; i++) out[i] = is_packed ? data[i / 8] >> (i % 8) & 1 : data[i] != 0;
   a->data = out;
   return a;
 }
@@ -412,8 +398,7 @@ const mlir_attr *bc_new_dense(bc_reader *r, const mlir_type *type, size_t pos, s
   a->type = type;
   uint64_t n = 0;
   if (!count_elements(r, type, pos, &n)) return NULL;
-  if (type->element->kind == MLIR_TYPE_INTEGER && type->element->width == 1)
-    return new_dense_bool(r, a, n, pos, size);
+  if (type->element->kind == MLIR_TYPE_INTEGER && type->element->width == 1) return new_dense_bool(r, a, n, pos, size);
   int narrow = 0;
   size_t align = 1;
   size_t element = element_size(type->element, &narrow, &align);
@@ -422,7 +407,8 @@ const mlir_attr *bc_new_dense(bc_reader *r, const mlir_type *type, size_t pos, s
   bool ignored_splat = size == element && n == 0;  // a splat of no elements still has its data
   if (!a->splat && !ignored_splat && (size / element != n || size % element != 0))
     return bc_fail(r, pos, "a constant has %zu bytes, expected %llu elements of %zu", size, (unsigned long long)n,
-                   element), NULL;
+                   element),
+           NULL;
   a->data_size = ignored_splat ? 0 : size;
   a->data = r->data + pos;
   if (narrow == 0 && ((uintptr_t)a->data & (align - 1)) == 0) return a;

@@ -12,12 +12,14 @@
 
 #define VHLO_CURRENT UINT32_MAX
 
+// clang-format off
 static const vhlo_op_info vhlo_ops[] = {
 #define VHLO_OP(name, target, introduced, last, struct_attr, struct_mnemonic, attrs) \
   {name, target, introduced, last, struct_attr, struct_mnemonic, attrs},
 #include "frontend/vhlo_tables.def"
 #undef VHLO_OP
 };
+// clang-format on
 
 const vhlo_op_info *vhlo_op_find(strv name) {
   size_t low = 0, high = sizeof vhlo_ops / sizeof *vhlo_ops;
@@ -41,7 +43,7 @@ typedef struct upgrade {
   size_t pos;
   mlir_named_attr *out;
   int n_out;
-  mlir_attr *dims;       // the struct attribute being put together
+  mlir_attr *dims;  // the struct attribute being put together
   mlir_attr *algorithm;
   int algorithm_absent;  // members of it that are the none type
 } upgrade;
@@ -127,7 +129,7 @@ static bool add_member(upgrade *u, strv name, const mlir_attr *v) {
 static bool add_algorithm(upgrade *u, strv name, const mlir_attr *v) {
   if (!u->algorithm) u->algorithm = bc_new_struct(u->r, "dot_algorithm", 7);
   bool is_type = v->kind == MLIR_ATTR_TYPE, absent = is_type && v->type->kind == MLIR_TYPE_NONE;
-  bool fits = strv_ends_with(name, STRV("_type"))                         ? is_type && v->type->kind == MLIR_TYPE_FLOAT
+  bool fits = strv_ends_with(name, STRV("_type"))                  ? is_type && v->type->kind == MLIR_TYPE_FLOAT
               : strv_eq_cstr(name, "allow_imprecise_accumulation") ? v->kind == MLIR_ATTR_BOOL
                                                                    : v->kind == MLIR_ATTR_INTEGER;
   if (!absent && !fits)
@@ -142,30 +144,19 @@ static bool add_algorithm(upgrade *u, strv name, const mlir_attr *v) {
 static bool add(upgrade *u, char what, strv name, const mlir_attr *v) {
   switch (what) {
     case 'A':
-    case 'B':
-      v = to_array(u, name, v, what == 'A' ? 64 : 1);
-      break;
-    case 'S':
-      v = to_symbol(u, name, v);
-      break;
-    case 'Y':
-      v = to_symbols(u, name, v);
-      break;
+    case 'B': v = to_array(u, name, v, what == 'A' ? 64 : 1); break;
+    case 'S': v = to_symbol(u, name, v); break;
+    case 'Y': v = to_symbols(u, name, v); break;
     case 'U':
       if (v->kind != MLIR_ATTR_BOOL && v->kind != MLIR_ATTR_UNIT) return fail(u, name, "a truth value");
       if (v->kind == MLIR_ATTR_BOOL && !v->integer) return true;
       v = bc_new(u->r, MLIR_ATTR_UNIT);
       break;
-    case 'C':
-      return add_channel(u, name, v);
-    case 'D':
-      return add_member(u, name, v);
-    case 'G':
-      return add_algorithm(u, name, v);
-    case 'X':
-      return true;
-    default:
-      break;
+    case 'C': return add_channel(u, name, v);
+    case 'D': return add_member(u, name, v);
+    case 'G': return add_algorithm(u, name, v);
+    case 'X': return true;
+    default: break;
   }
   if (!v) return false;
   put(u, NULL, name, v);
@@ -192,9 +183,8 @@ static void complete_dims(upgrade *u) {
 
 // VHLO has the members as attributes of the operation, by name; StableHLO's order is that of its text.
 static void sort_algorithm(mlir_attr *a) {
-  static const char *const order[] = {"lhs_precision_type",       "rhs_precision_type",
-                                      "accumulation_type",        "lhs_component_count",
-                                      "rhs_component_count",      "num_primitive_operations",
+  static const char *const order[] = {"lhs_precision_type",          "rhs_precision_type",  "accumulation_type",
+                                      "lhs_component_count",         "rhs_component_count", "num_primitive_operations",
                                       "allow_imprecise_accumulation"};
   mlir_named_attr *entries = (mlir_named_attr *)a->entries;
   int done = 0;

@@ -39,28 +39,21 @@ static const mlir_attr *mesh_attr(bc_reader *r, bc_cursor *c, uint64_t code) {
 
 const mlir_attr *bc_vhlo_attr(bc_reader *r, bc_cursor *c) {
   // Those that native StableHLO encodes in the same way, by its codes.
-  static const uint8_t native[] = {[3] = 2, [4] = 3, [7] = 6, [10] = 14, [11] = 8, [12] = 9, [13] = 10, [16] = 12,
-                                   [18] = 13, [19] = 16, [20] = 17, [21] = 19};
+  static const uint8_t native[] = {[3] = 2,   [4] = 3,   [7] = 6,   [10] = 14, [11] = 8,  [12] = 9,
+                                   [13] = 10, [16] = 12, [18] = 13, [19] = 16, [20] = 17, [21] = 19};
   size_t pos = c->pos;
   uint64_t code = bc_varint(r, c);
   if (r->failed) return NULL;
   if (code < sizeof native && native[code]) return bc_stablehlo_attr_body(r, c, native[code], pos);
   switch (code) {
-    case 1:
-      return bc_read_array(r, c);
-    case 2:
-      return bc_new_bool(r, bc_index(r, c, 2, "truth value"));
-    case 5:
-      return bc_read_enum(r, c, BC_ENUM_API_VERSION, STRV("stablehlo"));
-    case 6:
-      return bc_read_dict(r, c);
+    case 1: return bc_read_array(r, c);
+    case 2: return bc_new_bool(r, bc_index(r, c, 2, "truth value"));
+    case 5: return bc_read_enum(r, c, BC_ENUM_API_VERSION, STRV("stablehlo"));
+    case 6: return bc_read_dict(r, c);
     case 8:
-    case 9:
-      return bc_read_number(r, c, code == 8);
-    case 14:
-      return bc_new_string(r, MLIR_ATTR_STRING, bc_string(r, c));
-    case 15:
-      return bc_read_dense(r, c);
+    case 9: return bc_read_number(r, c, code == 8);
+    case 14: return bc_new_string(r, MLIR_ATTR_STRING, bc_string(r, c));
+    case 15: return bc_read_dense(r, c);
     case 17: {
       mlir_attr *a = bc_new(r, MLIR_ATTR_TYPE);
       a->type = bc_type_ref(r, c);
@@ -69,11 +62,9 @@ const mlir_attr *bc_vhlo_attr(bc_reader *r, bc_cursor *c) {
     case 22:
     case 23:
     case 24:
-    case 25:
-      return mesh_attr(r, c, code);
+    case 25: return mesh_attr(r, c, code);
     default:
-      bc_unimplemented(r, pos, "VHLO attribute code %llu is not known%s", (unsigned long long)code,
-                       bc_version_note(r));
+      bc_unimplemented(r, pos, "VHLO attribute code %llu is not known%s", (unsigned long long)code, bc_version_note(r));
       return NULL;
   }
 }
@@ -129,14 +120,12 @@ static const struct {
   int16_t code, width;
   const char *name;
 } leaf_types[] = {
-    {0, 1, NULL},          {2, 0, "bf16"},           {3, 0, "f16"},         {4, 0, "f32"},
-    {5, 0, "f64"},         {6, 0, "f8E4M3FN"},       {7, 0, "f8E5M2"},      {10, 4, NULL},
-    {11, 8, NULL},         {12, 16, NULL},           {13, 32, NULL},        {14, 64, NULL},
-    {15, -4, NULL},        {16, -8, NULL},           {17, -16, NULL},       {18, -32, NULL},
-    {19, -64, NULL},       {27, 0, "f8E4M3FNUZ"},    {28, 0, "f8E5M2FNUZ"}, {29, 0, "f8E4M3B11FNUZ"},
-    {31, 2, NULL},         {32, -2, NULL},           {34, 0, "tf32"},       {35, 0, "f8E4M3"},
-    {36, 0, "f8E3M4"},     {37, 0, "f4E2M1FN"},      {38, 0, "f6E2M3FN"},   {39, 0, "f6E3M2FN"},
-    {40, 0, "f8E8M0FNU"},
+    {0, 1, NULL},        {2, 0, "bf16"},      {3, 0, "f16"},         {4, 0, "f32"},         {5, 0, "f64"},
+    {6, 0, "f8E4M3FN"},  {7, 0, "f8E5M2"},    {10, 4, NULL},         {11, 8, NULL},         {12, 16, NULL},
+    {13, 32, NULL},      {14, 64, NULL},      {15, -4, NULL},        {16, -8, NULL},        {17, -16, NULL},
+    {18, -32, NULL},     {19, -64, NULL},     {27, 0, "f8E4M3FNUZ"}, {28, 0, "f8E5M2FNUZ"}, {29, 0, "f8E4M3B11FNUZ"},
+    {31, 2, NULL},       {32, -2, NULL},      {34, 0, "tf32"},       {35, 0, "f8E4M3"},     {36, 0, "f8E3M4"},
+    {37, 0, "f4E2M1FN"}, {38, 0, "f6E2M3FN"}, {39, 0, "f6E3M2FN"},   {40, 0, "f8E8M0FNU"},
 };
 
 const mlir_type *bc_vhlo_type(bc_reader *r, bc_cursor *c) {
@@ -151,33 +140,22 @@ const mlir_type *bc_vhlo_type(bc_reader *r, bc_cursor *c) {
   }
   switch (code) {
     case 1:
-    case 25:
-      return bc_read_element_type(r, c, code == 1 ? MLIR_TYPE_COMPLEX : MLIR_TYPE_UNRANKED_TENSOR);
-    case 8:
-      return bc_read_function_type(r, c);
-    case 9:
-      return bc_simple_type(r, MLIR_TYPE_INDEX);
-    case 20:
-      return bc_read_shaped_type(r, c, MLIR_TYPE_TENSOR, NULL);
+    case 25: return bc_read_element_type(r, c, code == 1 ? MLIR_TYPE_COMPLEX : MLIR_TYPE_UNRANKED_TENSOR);
+    case 8: return bc_read_function_type(r, c);
+    case 9: return bc_simple_type(r, MLIR_TYPE_INDEX);
+    case 20: return bc_read_shaped_type(r, c, MLIR_TYPE_TENSOR, NULL);
     case 21: {
       const mlir_attr *encoding = bc_attr_ref(r, c);
       return bc_read_shaped_type(r, c, MLIR_TYPE_TENSOR, encoding);
     }
-    case 22:
-      return bc_simple_type(r, MLIR_TYPE_TOKEN);
-    case 23:
-      return bc_read_list_type(r, c, MLIR_TYPE_TUPLE);
+    case 22: return bc_simple_type(r, MLIR_TYPE_TOKEN);
+    case 23: return bc_read_list_type(r, c, MLIR_TYPE_TUPLE);
     case 24:
-    case 30:
-      return quantized_type(r, c, code == 30);
-    case 26:
-      return bc_opaque_type(r, STRV("!shape.witness"));
-    case 33:
-      return bc_simple_type(r, MLIR_TYPE_NONE);
-    case 41:
-      return bc_read_shaped_type(r, c, MLIR_TYPE_MEMREF, NULL);
-    case 42:
-      return bc_read_list_type(r, c, MLIR_TYPE_FUTURE);
+    case 30: return quantized_type(r, c, code == 30);
+    case 26: return bc_opaque_type(r, STRV("!shape.witness"));
+    case 33: return bc_simple_type(r, MLIR_TYPE_NONE);
+    case 41: return bc_read_shaped_type(r, c, MLIR_TYPE_MEMREF, NULL);
+    case 42: return bc_read_list_type(r, c, MLIR_TYPE_FUTURE);
     default:
       bc_unimplemented(r, pos, "VHLO type code %llu is not known%s", (unsigned long long)code, bc_version_note(r));
       return NULL;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 typedef enum default_kind {
-  IS_EMPTY,     // empty string, array, dictionary, dense
+  IS_EMPTY,  // empty string, array, dictionary, dense
   IS_FALSE,
   IS_INT,       // a number equal to `value`
   IS_KEYWORD,   // an enumeration's `keyword`
@@ -81,17 +81,12 @@ static const default_row rows[] = {
 
 static bool is_empty(const mlir_attr *a) {
   switch (a->kind) {
-    case MLIR_ATTR_STRING:
-      return a->string.len == 0;
-    case MLIR_ATTR_ARRAY:
-      return a->n_items == 0;
-    case MLIR_ATTR_DICT:
-      return a->n_entries == 0;
+    case MLIR_ATTR_STRING: return a->string.len == 0;
+    case MLIR_ATTR_ARRAY: return a->n_items == 0;
+    case MLIR_ATTR_DICT: return a->n_entries == 0;
     case MLIR_ATTR_DENSE:
-    case MLIR_ATTR_DENSE_ARRAY:
-      return a->data_size == 0;
-    default:
-      return false;
+    case MLIR_ATTR_DENSE_ARRAY: return a->data_size == 0;
+    default: return false;
   }
 }
 
@@ -101,7 +96,8 @@ static bool all_int(const mlir_attr *a, int64_t value) {
   const mlir_type *e = a->kind == MLIR_ATTR_DENSE ? a->type->element : a->type;
   if (!e || e->kind != MLIR_TYPE_INTEGER) return false;
   size_t size = e->width == 1 ? 1 : 8;
-  if ((e->width != 1 && e->width != 64) || a->data_size == 0) return false;  // an empty list is kept, as StableHLO does
+  // an empty list is kept, as StableHLO does
+  if ((e->width != 1 && e->width != 64) || a->data_size == 0) return false;
   for (size_t i = 0; i + size <= a->data_size; i += size) {
     int64_t v = 0;
     memcpy(&v, (const char *)a->data + i, size);
@@ -131,20 +127,13 @@ static bool is_default_accuracy(const mlir_attr *a) {
 
 static bool row_holds(const default_row *row, const mlir_attr *a) {
   switch (row->kind) {
-    case IS_EMPTY:
-      return is_empty(a);
-    case IS_FALSE:
-      return a->kind == MLIR_ATTR_BOOL && a->integer == 0;
-    case IS_INT:
-      return a->kind == MLIR_ATTR_INTEGER && a->integer == row->value;
-    case IS_KEYWORD:
-      return a->kind == MLIR_ATTR_DIALECT && strv_eq_cstr(a->string, row->keyword);
-    case ALL_INT:
-      return all_int(a, row->value);
-    case ALL_KEYWORD:
-      return all_items(a, row->keyword);
-    case ALL_EMPTY:
-      return all_items(a, NULL);
+    case IS_EMPTY: return is_empty(a);
+    case IS_FALSE: return a->kind == MLIR_ATTR_BOOL && a->integer == 0;
+    case IS_INT: return a->kind == MLIR_ATTR_INTEGER && a->integer == row->value;
+    case IS_KEYWORD: return a->kind == MLIR_ATTR_DIALECT && strv_eq_cstr(a->string, row->keyword);
+    case ALL_INT: return all_int(a, row->value);
+    case ALL_KEYWORD: return all_items(a, row->keyword);
+    case ALL_EMPTY: return all_items(a, NULL);
   }
   return false;
 }
@@ -186,4 +175,6 @@ static void drop_in_op(mlir_op *op) {
       for (mlir_op *o = b->first; o; o = o->next) drop_in_op(o);
 }
 
-void mlir_module_drop_defaults(mlir_module *m) { drop_in_op(m->op); }
+void mlir_module_drop_defaults(mlir_module *m) {
+  drop_in_op(m->op);
+}

@@ -211,8 +211,7 @@ static void put_conditional(exporter *e, const hlo_instr *i) {
 
 static void put_instr(exporter *e, const hlo_instr *i) {
   switch (i->op) {
-    case HLO_OP_PARAMETER:
-      return;
+    case HLO_OP_PARAMETER: return;
     case HLO_OP_TUPLE: {
       names all;
       operand_leaves(e, i, 0, i->n_operands, &all);
@@ -226,32 +225,23 @@ static void put_instr(exporter *e, const hlo_instr *i) {
       alias(e, i, names_of(e, i->operands[0]), first, hlo_shape_leaves(i->shape));
       return;
     }
-    case HLO_OP_COPY:
-      alias(e, i, names_of(e, i->operands[0]), 0, hlo_shape_leaves(i->shape));
-      return;
+    case HLO_OP_COPY: alias(e, i, names_of(e, i->operands[0]), 0, hlo_shape_leaves(i->shape)); return;
     case HLO_OP_BITCAST:
       put_op(e, i, i->shape->dtype == i->operands[0]->shape->dtype ? "stablehlo.reshape" : "stablehlo.bitcast_convert",
              false);
       return;
     case HLO_OP_CALL:
-    case HLO_OP_FUSION:
-      put_call(e, i);
-      return;
-    case HLO_OP_CONDITIONAL:
-      put_conditional(e, i);
-      return;
+    case HLO_OP_FUSION: put_call(e, i); return;
+    case HLO_OP_CONDITIONAL: put_conditional(e, i); return;
     case HLO_OP_COMPOSITE:
-    case HLO_OP_CUSTOM_CALL:
-      put_op(e, i, hlo_op_table[i->op].stablehlo_name, false);
-      return;
-    default:
-      put_op(e, i, hlo_op_table[i->op].stablehlo_name, true);
+    case HLO_OP_CUSTOM_CALL: put_op(e, i, hlo_op_table[i->op].stablehlo_name, false); return;
+    default: put_op(e, i, hlo_op_table[i->op].stablehlo_name, true);
   }
 }
 
 static void computation_body(exporter *e, const hlo_computation *c, const char *terminator) {
   e->indent++;
-  HLO_FOR_EACH(i, c) put_instr(e, i);
+  HLO_FOR_EACH (i, c) put_instr(e, i);
   bool first = true;
   line(e);
   strbuf_printf(e->out, "\"%s\"(", terminator);

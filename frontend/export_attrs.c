@@ -88,12 +88,8 @@ static void put_real(strbuf *out, hlo_dtype t, const char *data, int part) {
 
 static void put_element(strbuf *out, hlo_dtype t, const char *data) {
   switch (hlo_dtype_cls(t)) {
-    case HLO_CLASS_PRED:
-      strbuf_append_cstr(out, *data ? "true" : "false");
-      return;
-    case HLO_CLASS_FLOAT:
-      put_real(out, t, data, 0);
-      return;
+    case HLO_CLASS_PRED: strbuf_append_cstr(out, *data ? "true" : "false"); return;
+    case HLO_CLASS_FLOAT: put_real(out, t, data, 0); return;
     case HLO_CLASS_COMPLEX:
       strbuf_append_char(out, '(');
       put_real(out, t, data, 0);
@@ -268,24 +264,15 @@ static bool is_group_count(const hlo_attr_desc *d) {
 static bool is_default(const hlo_attr_desc *d, const void *p) {
   if (d->required || is_group_count(d)) return false;
   switch (d->kind) {
-    case HLO_ATTR_KIND_i64:
-      return *(const int64_t *)p == d->default_value;
-    case HLO_ATTR_KIND_flag:
-      return *(const bool *)p == (d->default_value != 0);
-    case HLO_ATTR_KIND_f64:
-      return *(const double *)p == (double)d->default_value;
-    case HLO_ATTR_KIND_string:
-      return ((const strv *)p)->len == 0;
-    case HLO_ATTR_KIND_i64s:
-      return ((const hlo_i64s *)p)->n == 0;
-    case HLO_ATTR_KIND_precisions:
-      return ((const hlo_precisions *)p)->n == 0;
-    case HLO_ATTR_KIND_pairs:
-      return ((const hlo_pairs *)p)->n == 0;
-    case HLO_ATTR_KIND_comparison_type:
-      return *(const hlo_comparison_type *)p == HLO_COMPARISON_TYPE_NOTYPE;
-    default:
-      return false;
+    case HLO_ATTR_KIND_i64: return *(const int64_t *)p == d->default_value;
+    case HLO_ATTR_KIND_flag: return *(const bool *)p == (d->default_value != 0);
+    case HLO_ATTR_KIND_f64: return *(const double *)p == (double)d->default_value;
+    case HLO_ATTR_KIND_string: return ((const strv *)p)->len == 0;
+    case HLO_ATTR_KIND_i64s: return ((const hlo_i64s *)p)->n == 0;
+    case HLO_ATTR_KIND_precisions: return ((const hlo_precisions *)p)->n == 0;
+    case HLO_ATTR_KIND_pairs: return ((const hlo_pairs *)p)->n == 0;
+    case HLO_ATTR_KIND_comparison_type: return *(const hlo_comparison_type *)p == HLO_COMPARISON_TYPE_NOTYPE;
+    default: return false;
   }
 }
 
@@ -294,54 +281,32 @@ static void put_field(strbuf *out, const hlo_attr_desc *d, const void *p, const 
     case HLO_ATTR_KIND_i64:
       strbuf_printf(out, "%lld : %s", (long long)*(const int64_t *)p, int_type(d->stablehlo_name));
       break;
-    case HLO_ATTR_KIND_i64s:
-      put_array(out, ((const hlo_i64s *)p)->data, ((const hlo_i64s *)p)->n);
-      break;
+    case HLO_ATTR_KIND_i64s: put_array(out, ((const hlo_i64s *)p)->data, ((const hlo_i64s *)p)->n); break;
     case HLO_ATTR_KIND_f64:
       put_f64(out, *(const double *)p);
       strbuf_append_cstr(out, strcmp(d->stablehlo_name, "epsilon") ? " : f64" : " : f32");
       break;
-    case HLO_ATTR_KIND_flag:
-      strbuf_append_cstr(out, *(const bool *)p ? "true" : "false");
-      break;
-    case HLO_ATTR_KIND_string:
-      export_string(out, *(const strv *)p);
-      break;
-    case HLO_ATTR_KIND_dot_dnums:
-      put_dot(out, p);
-      break;
-    case HLO_ATTR_KIND_conv_dnums:
-      put_conv(out, p);
-      break;
-    case HLO_ATTR_KIND_gather_dnums:
-      put_gather(out, p);
-      break;
-    case HLO_ATTR_KIND_scatter_dnums:
-      put_scatter(out, p);
-      break;
-    case HLO_ATTR_KIND_precisions:
-      put_precisions(out, p);
-      break;
+    case HLO_ATTR_KIND_flag: strbuf_append_cstr(out, *(const bool *)p ? "true" : "false"); break;
+    case HLO_ATTR_KIND_string: export_string(out, *(const strv *)p); break;
+    case HLO_ATTR_KIND_dot_dnums: put_dot(out, p); break;
+    case HLO_ATTR_KIND_conv_dnums: put_conv(out, p); break;
+    case HLO_ATTR_KIND_gather_dnums: put_gather(out, p); break;
+    case HLO_ATTR_KIND_scatter_dnums: put_scatter(out, p); break;
+    case HLO_ATTR_KIND_precisions: put_precisions(out, p); break;
     case HLO_ATTR_KIND_groups: {
       const hlo_groups *g = p;
       put_matrix(out, g->data, g->rows, g->cols);
       break;
     }
-    case HLO_ATTR_KIND_pairs:
-      put_matrix(out, ((const hlo_pairs *)p)->data, ((const hlo_pairs *)p)->n, 2);
-      break;
-    case HLO_ATTR_KIND_literal:
-      put_literal(out, *(const hlo_literal *const *)p);
-      break;
+    case HLO_ATTR_KIND_pairs: put_matrix(out, ((const hlo_pairs *)p)->data, ((const hlo_pairs *)p)->n, 2); break;
+    case HLO_ATTR_KIND_literal: put_literal(out, *(const hlo_literal *const *)p); break;
 #define ENUM_CASE(k)                                                                                 \
   case HLO_ATTR_KIND_##k:                                                                            \
     strbuf_printf(out, "#%s<" #k " %s>", dialect, hlo_enum_name(d->kind, (int)*(const hlo_##k *)p)); \
     break;
       HLO_ENUMS(ENUM_CASE)
 #undef ENUM_CASE
-    default:
-      strbuf_append_cstr(out, "unit");
-      break;
+    default: strbuf_append_cstr(out, "unit"); break;
   }
 }
 
@@ -431,9 +396,7 @@ static void put_special(strbuf *out, const hlo_instr *i, bool *first) {
       put_ints_of(out, first, "strides", s->stride, s->n);
       break;
     }
-    case HLO_ATTR_LIST_pad:
-      put_padding(out, first, &HLO_ATTRS(i, pad)->padding);
-      break;
+    case HLO_ATTR_LIST_pad: put_padding(out, first, &HLO_ATTRS(i, pad)->padding); break;
     case HLO_ATTR_LIST_reduce_window:
       put_window(out, first, &HLO_ATTRS(i, reduce_window)->window, false, false, true);
       break;
@@ -448,32 +411,22 @@ static void put_special(strbuf *out, const hlo_instr *i, bool *first) {
       export_key(out, first, "algorithm");
       strbuf_append(out, HLO_ATTRS(i, dot_general)->algorithm);
       break;
-    case HLO_ATTR_LIST_ragged_dot:
-      put_ragged(out, first, HLO_ATTRS(i, ragged_dot));
-      break;
+    case HLO_ATTR_LIST_ragged_dot: put_ragged(out, first, HLO_ATTRS(i, ragged_dot)); break;
     case HLO_ATTR_LIST_composite:
       if (!HLO_ATTRS(i, composite)->attributes.len) break;
       export_key(out, first, "composite_attributes");
       strbuf_append(out, HLO_ATTRS(i, composite)->attributes);
       break;
-    case HLO_ATTR_LIST_custom_call:
-      put_custom_call(out, first, i);
-      break;
+    case HLO_ATTR_LIST_custom_call: put_custom_call(out, first, i); break;
     case HLO_ATTR_LIST_send_recv:
       put_channel(out, first, HLO_ATTRS(i, send_recv)->channel_id, HLO_ATTRS(i, send_recv)->channel_type);
       break;
-    case HLO_ATTR_LIST_all_gather:
-      put_group_channel(out, first, HLO_ATTRS(i, all_gather)->channel_id, 1);
-      break;
-    case HLO_ATTR_LIST_all_reduce:
-      put_group_channel(out, first, HLO_ATTRS(i, all_reduce)->channel_id, 1);
-      break;
+    case HLO_ATTR_LIST_all_gather: put_group_channel(out, first, HLO_ATTRS(i, all_gather)->channel_id, 1); break;
+    case HLO_ATTR_LIST_all_reduce: put_group_channel(out, first, HLO_ATTRS(i, all_reduce)->channel_id, 1); break;
     case HLO_ATTR_LIST_reduce_scatter:
       put_group_channel(out, first, HLO_ATTRS(i, reduce_scatter)->channel_id, 1);
       break;
-    case HLO_ATTR_LIST_all_to_all:
-      put_group_channel(out, first, HLO_ATTRS(i, all_to_all)->channel_id, 1);
-      break;
+    case HLO_ATTR_LIST_all_to_all: put_group_channel(out, first, HLO_ATTRS(i, all_to_all)->channel_id, 1); break;
     case HLO_ATTR_LIST_collective_broadcast:
       put_group_channel(out, first, HLO_ATTRS(i, collective_broadcast)->channel_id, 1);
       break;
@@ -488,8 +441,7 @@ static void put_special(strbuf *out, const hlo_instr *i, bool *first) {
       strbuf_printf(out, "array<i32: %lld, %lld>", hlo_shape_leaves(i->shape) - carries, carries);
       break;
     }
-    default:
-      break;
+    default: break;
   }
 }
 

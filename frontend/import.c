@@ -164,17 +164,17 @@ void import_set_root(import_ctx *c, import_scope *s, const import_values *v, con
 // --- functions -----------------------------------------------------------------------------------
 
 // The values of a function have the types that it declares: parameters in front, results behind them.
-static bool has_type(import_ctx *c, const import_func *f, const mlir_type *want, const mlir_type *have, const char *what,
-                     int i, const loc *l) {
+static bool has_type(import_ctx *c, const import_func *f, const mlir_type *want, const mlir_type *have,
+                     const char *what, int i, const loc *l) {
   if (want == have) return true;
   bool unranked = want->kind == MLIR_TYPE_UNRANKED_TENSOR || have->kind == MLIR_TYPE_UNRANKED_TENSOR;
   if (unranked && want->element == have->element) return true;
   const hlo_shape *a = import_type(c, want, l), *b = import_type(c, have, l);
   if (!a || !b) return false;
   if (a == b) return true;
-  return import_fail(c, l, "%s %d of function @" STRV_FMT " has type " STRV_FMT "; expected " STRV_FMT
-                     ", as the function's type says", what, i, STRV_ARG(f->name), STRV_ARG(import_type_text(c, have)),
-                     STRV_ARG(import_type_text(c, want)));
+  return import_fail(
+      c, l, "%s %d of function @" STRV_FMT " has type " STRV_FMT "; expected " STRV_FMT ", as the function's type says",
+      what, i, STRV_ARG(f->name), STRV_ARG(import_type_text(c, have)), STRV_ARG(import_type_text(c, want)));
 }
 
 static bool check_signature(import_ctx *c, const import_func *f, const mlir_block *body) {
@@ -324,7 +324,8 @@ static bool select_entry(import_ctx *c, const import_options *options, strv *out
 static void order_visit(hlo_computation *comp, uint8_t *seen, hlo_computation **order, int *n) {
   if (seen[comp->id]) return;
   seen[comp->id] = 1;
-  HLO_FOR_EACH(i, comp) for (int k = 0; k < i->n_called; k++) order_visit(i->called[k], seen, order, n);
+  HLO_FOR_EACH (i, comp)
+    for (int k = 0; k < i->n_called; k++) order_visit(i->called[k], seen, order, n);
   order[(*n)++] = comp;
 }
 
@@ -382,7 +383,7 @@ lemnos_status import_module(const mlir_module *m, const import_options *options,
   import_ctx c = {.source = m, .arena = a, .sink = sink ? sink : &local};
   c.module = hlo_module_create(a, name.len ? name : STRV("module"));
   c.next_channel = (int64_t)1 << 40;  // apart from the program's own
-  c.module->source = m->source;  // before anything is inferred: errors show the line
+  c.module->source = m->source;       // before anything is inferred: errors show the line
   add_handlers(&c, import_op_handlers);
   add_handlers(&c, import_chlo_handlers);
   int mark = c.sink->n_errors;
@@ -463,8 +464,9 @@ static const char *foreign_format(strv s) {
   for (size_t i = 0; i < s.len && i < 4096; i++) {
     unsigned char c = (unsigned char)s.data[i];
     if (c < ' ' && (c < '\t' || c > '\r') && c != 27)
-      return s.data[0] == '\n' ? "binary data, perhaps a serialized HloProto: have XLA dump HLO text (--xla_dump_hlo_as_text)"
-                               : "binary data";
+      return s.data[0] == '\n'
+                 ? "binary data, perhaps a serialized HloProto: have XLA dump HLO text (--xla_dump_hlo_as_text)"
+                 : "binary data";
   }
   return NULL;
 }
@@ -475,7 +477,8 @@ lemnos_status import_find_text(strv file_name, const void *data, size_t size, st
   const char *what = foreign_format(text);
   if (what)
     return lemnos_status_make(LEMNOS_INVALID_ARGUMENT,
-                              STRV_FMT ": expected MLIR text, MLIR bytecode or HLO text, found %s", STRV_ARG(file_name), what);
+                              STRV_FMT ": expected MLIR text, MLIR bytecode or HLO text, found %s", STRV_ARG(file_name),
+                              what);
   *out = text;
   return LEMNOS_SUCCESS;
 }

@@ -8,14 +8,16 @@
 
 typedef struct import_options {
   strv
-      entry;  // function to be the entry; empty: "main", else the only function, else an error that lists the functions
+      // function to be the entry; empty: "main", else the only function, else an error that lists the functions
+      entry;
 } import_options;
 
 // Translates. Every StableHLO op with one result becomes one instruction, with several a tuple and get_tuple_elements;
 // regions become computations; values captured by while/if/case regions become operands; func.call becomes call
 // (inlining is a pass); broadcasting CHLO forms become StableHLO ops; check.* custom calls become check ops; deprecated
 // dot/broadcast/einsum become their successors; sdy ops become identities, manual computations calls
-// that virtual devices run (import_manual.c); unknown dialect attributes are dropped after being parsed. Result is verified (hlo_verify). Unknown operations are refused by name with their location.
+// that virtual devices run (import_manual.c); unknown dialect attributes are dropped after being parsed. Result is
+// verified (hlo_verify). Unknown operations are refused by name with their location.
 LEMNOS_NODISCARD lemnos_status import_module(const mlir_module *m, const import_options *options, arena *a,
                                              diag_sink *sink, hlo_module **out);
 // Names of the functions that could be entries: main if there, else every public function without arguments (for

@@ -45,18 +45,10 @@ static int64_t load_integer(const mlir_type *t, const void *data, int64_t i) {
     int64_t s64;
   } x;
   switch (integer_bytes(t)) {
-    case 1:
-      memcpy(&x, p, 1);
-      return t->width == 1 ? x.u8 != 0 : u ? x.u8 : x.s8;
-    case 2:
-      memcpy(&x, p, 2);
-      return u ? x.u16 : x.s16;
-    case 4:
-      memcpy(&x, p, 4);
-      return u ? (int64_t)x.u32 : x.s32;
-    default:
-      memcpy(&x, p, 8);
-      return x.s64;
+    case 1: memcpy(&x, p, 1); return t->width == 1 ? x.u8 != 0 : u ? x.u8 : x.s8;
+    case 2: memcpy(&x, p, 2); return u ? x.u16 : x.s16;
+    case 4: memcpy(&x, p, 4); return u ? (int64_t)x.u32 : x.s32;
+    default: memcpy(&x, p, 8); return x.s64;
   }
 }
 
@@ -334,12 +326,9 @@ static bool field(import_ctx *c, const mlir_op *op, hlo_attr_kind kind, const ml
   int64_t x;
   int e;
   switch (kind) {
-    case HLO_ATTR_KIND_i64:
-      return import_int(a, to);
-    case HLO_ATTR_KIND_i64s:
-      return is_si64_list(a) && import_i64s(c, a, to);
-    case HLO_ATTR_KIND_f64:
-      return float_field(op, a, to);
+    case HLO_ATTR_KIND_i64: return import_int(a, to);
+    case HLO_ATTR_KIND_i64s: return is_si64_list(a) && import_i64s(c, a, to);
+    case HLO_ATTR_KIND_f64: return float_field(op, a, to);
     case HLO_ATTR_KIND_flag:
       if (!import_int(a, &x)) return false;
       *(bool *)to = x != 0;
@@ -348,28 +337,19 @@ static bool field(import_ctx *c, const mlir_op *op, hlo_attr_kind kind, const ml
       if (a->kind != MLIR_ATTR_STRING && a->kind != MLIR_ATTR_SYMBOL) return false;
       *(strv *)to = a->string;
       return true;
-    case HLO_ATTR_KIND_dot_dnums:
-      return a->kind == MLIR_ATTR_DIALECT && dot_dnums(c, a, to);
-    case HLO_ATTR_KIND_conv_dnums:
-      return a->kind == MLIR_ATTR_DIALECT && conv_dnums(c, a, to);
-    case HLO_ATTR_KIND_gather_dnums:
-      return a->kind == MLIR_ATTR_DIALECT && gather_dnums(c, a, to);
-    case HLO_ATTR_KIND_scatter_dnums:
-      return a->kind == MLIR_ATTR_DIALECT && scatter_dnums(c, a, to);
-    case HLO_ATTR_KIND_precisions:
-      return precisions(c, a, to);
-    case HLO_ATTR_KIND_groups:
-      return groups_field(c, a, to);
-    case HLO_ATTR_KIND_pairs:
-      return pairs_field(c, a, to);
-    case HLO_ATTR_KIND_literal:
-      return literal_field(c, op, a, to);
+    case HLO_ATTR_KIND_dot_dnums: return a->kind == MLIR_ATTR_DIALECT && dot_dnums(c, a, to);
+    case HLO_ATTR_KIND_conv_dnums: return a->kind == MLIR_ATTR_DIALECT && conv_dnums(c, a, to);
+    case HLO_ATTR_KIND_gather_dnums: return a->kind == MLIR_ATTR_DIALECT && gather_dnums(c, a, to);
+    case HLO_ATTR_KIND_scatter_dnums: return a->kind == MLIR_ATTR_DIALECT && scatter_dnums(c, a, to);
+    case HLO_ATTR_KIND_precisions: return precisions(c, a, to);
+    case HLO_ATTR_KIND_groups: return groups_field(c, a, to);
+    case HLO_ATTR_KIND_pairs: return pairs_field(c, a, to);
+    case HLO_ATTR_KIND_literal: return literal_field(c, op, a, to);
     case HLO_ATTR_KIND_window:
     case HLO_ATTR_KIND_padding:
     case HLO_ATTR_KIND_slice:
     case HLO_ATTR_KIND_dict:
-    case HLO_ATTR_KIND_COUNT:
-      return false;
+    case HLO_ATTR_KIND_COUNT: return false;
 #define ENUM_CASE(k)                            \
   case HLO_ATTR_KIND_##k:                       \
     if (!enum_value(kind, a, &e)) return false; \
@@ -577,18 +557,13 @@ static bool special_fields(import_ctx *c, const mlir_op *op, hlo_attr_list list,
   const mlir_attr *a;
   int64_t unused;
   switch (list) {
-    case HLO_ATTR_LIST_slice:
-      return slice(c, op, &((hlo_attrs_slice *)attrs)->slice);
-    case HLO_ATTR_LIST_pad:
-      return padding(c, op, &((hlo_attrs_pad *)attrs)->padding);
-    case HLO_ATTR_LIST_reduce_window:
-      return reduce_window(c, op, false, &((hlo_attrs_reduce_window *)attrs)->window);
+    case HLO_ATTR_LIST_slice: return slice(c, op, &((hlo_attrs_slice *)attrs)->slice);
+    case HLO_ATTR_LIST_pad: return padding(c, op, &((hlo_attrs_pad *)attrs)->padding);
+    case HLO_ATTR_LIST_reduce_window: return reduce_window(c, op, false, &((hlo_attrs_reduce_window *)attrs)->window);
     case HLO_ATTR_LIST_select_and_scatter:
       return reduce_window(c, op, true, &((hlo_attrs_select_and_scatter *)attrs)->window);
-    case HLO_ATTR_LIST_convolution:
-      return convolution(c, op, attrs);
-    case HLO_ATTR_LIST_ragged_dot:
-      return ragged_dot(c, op, attrs);
+    case HLO_ATTR_LIST_convolution: return convolution(c, op, attrs);
+    case HLO_ATTR_LIST_ragged_dot: return ragged_dot(c, op, attrs);
     case HLO_ATTR_LIST_dot_general:
       if ((a = mlir_op_attr(op, "algorithm"))) ((hlo_attrs_dot_general *)attrs)->algorithm = import_attr_text(c, a);
       return true;
@@ -596,26 +571,20 @@ static bool special_fields(import_ctx *c, const mlir_op *op, hlo_attr_list list,
       a = mlir_op_attr(op, "composite_attributes");
       if (a && a->n_entries) ((hlo_attrs_composite *)attrs)->attributes = import_attr_text(c, a);
       return true;
-    case HLO_ATTR_LIST_custom_call:
-      return custom_call(c, op, attrs);
+    case HLO_ATTR_LIST_custom_call: return custom_call(c, op, attrs);
     case HLO_ATTR_LIST_send_recv: {
       hlo_attrs_send_recv *s = attrs;
       return channel(c, op, &s->channel_id, &s->channel_type);
     }
-    case HLO_ATTR_LIST_all_gather:
-      return channel(c, op, &((hlo_attrs_all_gather *)attrs)->channel_id, &unused);
-    case HLO_ATTR_LIST_all_reduce:
-      return channel(c, op, &((hlo_attrs_all_reduce *)attrs)->channel_id, &unused);
-    case HLO_ATTR_LIST_reduce_scatter:
-      return channel(c, op, &((hlo_attrs_reduce_scatter *)attrs)->channel_id, &unused);
-    case HLO_ATTR_LIST_all_to_all:
-      return channel(c, op, &((hlo_attrs_all_to_all *)attrs)->channel_id, &unused);
+    case HLO_ATTR_LIST_all_gather: return channel(c, op, &((hlo_attrs_all_gather *)attrs)->channel_id, &unused);
+    case HLO_ATTR_LIST_all_reduce: return channel(c, op, &((hlo_attrs_all_reduce *)attrs)->channel_id, &unused);
+    case HLO_ATTR_LIST_reduce_scatter: return channel(c, op, &((hlo_attrs_reduce_scatter *)attrs)->channel_id, &unused);
+    case HLO_ATTR_LIST_all_to_all: return channel(c, op, &((hlo_attrs_all_to_all *)attrs)->channel_id, &unused);
     case HLO_ATTR_LIST_collective_broadcast:
       return channel(c, op, &((hlo_attrs_collective_broadcast *)attrs)->channel_id, &unused);
     case HLO_ATTR_LIST_collective_permute:
       return channel(c, op, &((hlo_attrs_collective_permute *)attrs)->channel_id, &unused);
-    default:
-      return true;
+    default: return true;
   }
 }
 

@@ -69,8 +69,7 @@ static bool with_captures(const rewrite *w, hlo_instr *like, hlo_instr **operand
   return true;
 }
 
-// --- a fold of two values with captures
-// --------------------------------------------------------------------------------
+// --- a fold of two values with captures ----------------------------------------------------------
 
 typedef struct fold_params {
   hlo_instr *a[2], *b[2];  // accumulator and element: value, and what stands beside it
@@ -122,8 +121,7 @@ static hlo_instr *region_result(const rewrite *w, import_scope *s, const mlir_bl
   return NULL;
 }
 
-// --- select_and_scatter
-// -------------------------------------------------------------------------------------------------
+// --- select_and_scatter --------------------------------------------------------------------------
 
 // (best, its index, ..), (x, its index, ..) -> the one that stays; index -1: padding.
 static hlo_computation *selection(const rewrite *w, const hlo_shape *index) {
@@ -218,8 +216,7 @@ static bool select_and_scatter(const rewrite *w, const void *attrs) {
   return bind_result(w, 0, scattered(w, index));
 }
 
-// --- all_reduce, reduce_scatter
-// -----------------------------------------------------------------------------------------
+// --- all_reduce, reduce_scatter ------------------------------------------------------------------
 
 // (acc, has anything, ..), (x, true, ..) -> (acc folded with x, true, ..)
 static hlo_computation *folding(const rewrite *w, const hlo_shape **type) {

@@ -250,8 +250,7 @@ static bool check_shape_operands(import_ctx *c, const mlir_op *op) {
   hlo_i64s at;
   int n = 0;
   for (int i = 0; i < op->n_results; i++) n += leaves(op->results[i].type);
-  if (a->type->rank != 1)
-    return FAIL(c, op, "indices_of_shape_operands", "it has rank %d; expected 1", a->type->rank);
+  if (a->type->rank != 1) return FAIL(c, op, "indices_of_shape_operands", "it has rank %d; expected 1", a->type->rank);
   if (a->type->element->kind != MLIR_TYPE_INTEGER || a->type->element->width != 64 || !import_i64s(c, a, &at))
     return FAIL(c, op, "indices_of_shape_operands", "its elements have type %s; expected i64",
                 type_text(c, a->type->element));

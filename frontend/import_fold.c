@@ -200,24 +200,17 @@ const hlo_literal *import_fold(arena *a, hlo_shape_table *shapes, const hlo_inst
   switch (i->op) {
     case HLO_OP_RESHAPE:
       return hlo_shape_elements(result) == hlo_shape_elements(in[0]->shape) ? reshape(a, result, in[0]) : NULL;
-    case HLO_OP_BROADCAST_IN_DIM:
-      return broadcast(a, i, result, in[0]);
-    case HLO_OP_TRANSPOSE:
-      return transpose(a, i, result, in[0]);
-    case HLO_OP_CONCATENATE:
-      return concatenate(a, i, result, in);
+    case HLO_OP_BROADCAST_IN_DIM: return broadcast(a, i, result, in[0]);
+    case HLO_OP_TRANSPOSE: return transpose(a, i, result, in[0]);
+    case HLO_OP_CONCATENATE: return concatenate(a, i, result, in);
     case HLO_OP_SLICE: {
       const hlo_slice *s = &HLO_ATTRS(i, slice)->slice;
       return gather(a, in[0], result, s->start, s->stride, NULL);
     }
-    case HLO_OP_DYNAMIC_SLICE:
-      return dynamic_slice(a, i, result, in);
-    case HLO_OP_IOTA:
-      return hlo_shape_elements(result) <= 64 ? iota(a, i, result) : NULL;
-    case HLO_OP_REDUCE:
-      return reduce(a, i, result, in);
-    default:
-      break;
+    case HLO_OP_DYNAMIC_SLICE: return dynamic_slice(a, i, result, in);
+    case HLO_OP_IOTA: return hlo_shape_elements(result) <= 64 ? iota(a, i, result) : NULL;
+    case HLO_OP_REDUCE: return reduce(a, i, result, in);
+    default: break;
   }
   if (!hlo_op_has(i->op, HLO_TRAIT_E)) return NULL;
   return elementwise(a, shapes, i, result, in);

@@ -116,8 +116,11 @@ static const hlo_shape *mismatch(shape_reader *r, const hlo_shape *s, const int6
   strbuf have = {0}, want = {0};
   for (int d = 0; d < s->rank; d++) strbuf_printf(&have, "%s%lld", d ? ", " : "", (long long)dims[d]);
   hlo_shape_print_stablehlo(&want, s);
-  r->error = arena_printf(r->arena, "indices_of_shape_operands: the operand for result %d holds [" STRV_FMT "]; expected "
-                          "sizes that %s can have", r->leaf - 1, STRV_ARG(strbuf_view(&have)), want.data);
+  r->error = arena_printf(r->arena,
+                          "indices_of_shape_operands: the operand for result %d holds [" STRV_FMT
+                          "]; expected "
+                          "sizes that %s can have",
+                          r->leaf - 1, STRV_ARG(strbuf_view(&have)), want.data);
   strbuf_deinit(&have);
   strbuf_deinit(&want);
   return NULL;

@@ -91,8 +91,9 @@ bool import_mesh_groups(import_ctx *c, const mlir_op *op, const mlir_attr *a, hl
   int64_t group;
   const mlir_attr *where = import_entry(a, "mesh"), *refs = import_entry(a, "axes");
   if (where && where->kind == MLIR_ATTR_SYMBOL && !import_mesh_find(c, where->string, NULL))
-    return import_refuse(c, op->loc, "'" STRV_FMT "': replica groups by the mesh @" STRV_FMT
-                         ", which is not one of this module's", STRV_ARG(op->name), STRV_ARG(where->string));
+    return import_refuse(c, op->loc,
+                         "'" STRV_FMT "': replica groups by the mesh @" STRV_FMT ", which is not one of this module's",
+                         STRV_ARG(op->name), STRV_ARG(where->string));
   if (!where || !refs || refs->kind != MLIR_ATTR_ARRAY || !import_mesh_read(c, where, &m) ||
       !make_factors(&m, refs, &f) || !order_factors(&m, refs, &f, &order, &group))
     return import_fail(c, op->loc, "'" STRV_FMT "': the replica groups' axes do not fit the mesh", STRV_ARG(op->name));

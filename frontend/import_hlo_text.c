@@ -62,10 +62,11 @@ static void restate_bitcast(laid_bitcast x) {
 
 static void drop_layouts(hlo_module *m) {
   VEC(laid_bitcast) bitcasts = {0};
-  for (int c = 0; c < m->n_computations; c++) HLO_FOR_EACH(i, m->computations[c])
-  if (is_laid_bitcast(i)) vec_push(NULL, &bitcasts, ((laid_bitcast){i, i->operands[0]->shape, i->shape}));
+  for (int c = 0; c < m->n_computations; c++)
+    HLO_FOR_EACH (i, m->computations[c])
+      if (is_laid_bitcast(i)) vec_push(NULL, &bitcasts, ((laid_bitcast){i, i->operands[0]->shape, i->shape}));
   for (int c = 0; c < m->n_computations; c++) {
-    HLO_FOR_EACH(i, m->computations[c]) {
+    HLO_FOR_EACH (i, m->computations[c]) {
       const hlo_shape *plain = row_major(m, i->shape);
       if (i->op == HLO_OP_CONSTANT && plain != i->shape) {
         hlo_literal *copy = arena_copy(m->arena, hlo_constant_value(i), sizeof *copy);
@@ -95,8 +96,9 @@ static void convert_factors(hlo_instr *i) {
 
 void import_restate_hlo(hlo_module *m) {
   drop_layouts(m);
-  for (int c = 0; c < m->n_computations; c++) HLO_FOR_EACH(i, m->computations[c])
-  if (i->op == HLO_OP_DOT_GENERAL || i->op == HLO_OP_CONVOLUTION) convert_factors(i);
+  for (int c = 0; c < m->n_computations; c++)
+    HLO_FOR_EACH (i, m->computations[c])
+      if (i->op == HLO_OP_DOT_GENERAL || i->op == HLO_OP_CONVOLUTION) convert_factors(i);
 }
 
 // --- marks for partitioners ----------------------------------------------------------------------
@@ -111,8 +113,9 @@ static bool is_place_mark(const hlo_instr *i) {
 }
 
 static bool has_place_marks(const hlo_module *m) {
-  for (int k = 0; k < m->n_computations; k++) HLO_FOR_EACH(i, m->computations[k])
-  if (is_place_mark(i)) return true;
+  for (int k = 0; k < m->n_computations; k++)
+    HLO_FOR_EACH (i, m->computations[k])
+      if (is_place_mark(i)) return true;
   return false;
 }
 

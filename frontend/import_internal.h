@@ -5,7 +5,8 @@
 // code of the first report. A scope is one computation under construction; MLIR values are looked up in it. A value of
 // an enclosing scope is a capture: while, if and case bind captures to extra parameters before their regions are
 // translated, reduce, reduce_window, sort, map and scatter make inputs of them (import_captures.c), select_and_scatter,
-// all_reduce and reduce_scatter become such operations (import_captured_ops.c); everywhere else only values that can be computed anew inside (constants and cheap pure chains of them) are allowed.
+// all_reduce and reduce_scatter become such operations (import_captured_ops.c); everywhere else only values that can be
+// computed anew inside (constants and cheap pure chains of them) are allowed.
 #ifndef FRONTEND_IMPORT_INTERNAL_H
 #define FRONTEND_IMPORT_INTERNAL_H
 
@@ -23,7 +24,7 @@ typedef struct import_func {
   const mlir_op *op;
   strv name;
   hlo_computation *computation[2];  // NULL until translated; [1]: inside a grid, where marks mean something else
-  bool active;                   // being translated: a call now is a recursion
+  bool active;                      // being translated: a call now is a recursion
 } import_func;
 
 typedef struct import_ctx {
@@ -134,7 +135,8 @@ bool import_is_clonable(const mlir_value *v, bool constants_only, int depth);
 bool import_manual_computation(import_ctx *c, import_scope *s, const mlir_op *op);
 // XLA's custom calls for the same; x is the only operand.
 bool import_shard_mark(import_ctx *c, import_scope *s, const mlir_op *op, strv target, hlo_instr *x);
-bool import_local_mark(import_ctx *c, import_scope *s, const mlir_op *op, bool to_local);  // xla.sdy.GlobalToLocalShape
+// xla.sdy.GlobalToLocalShape
+bool import_local_mark(import_ctx *c, import_scope *s, const mlir_op *op, bool to_local);
 
 // --- import_captures.c ---------------------------------------------------------------------------
 

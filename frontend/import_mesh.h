@@ -32,8 +32,8 @@ typedef VEC(strv) import_names;
 
 // A mesh by its text (#sdy.mesh<["x"=2], device_ids=[..]>), as a struct or dictionary, or by symbol.
 bool import_mesh_read(import_ctx *c, const mlir_attr *a, import_mesh *out);
-// The operation sdy.mesh of that name, or the module's frontend attribute xla.sdy.meshes; false if there is none. out may
-// be NULL.
+// The operation sdy.mesh of that name, or the module's frontend attribute xla.sdy.meshes; false if there is none. out
+// may be NULL.
 bool import_mesh_find(import_ctx *c, strv symbol, import_mesh *out);
 int import_mesh_axis(const import_mesh *m, strv name);  // -1: none
 

@@ -9,15 +9,11 @@
 static const char *count_label(hlo_op hop) {
   switch (hop) {
     case HLO_OP_CONCATENATE:
-    case HLO_OP_REDUCE:
-      return "c3";
+    case HLO_OP_REDUCE: return "c3";
     case HLO_OP_REDUCE_WINDOW:
-    case HLO_OP_SORT:
-      return "c1";
-    case HLO_OP_MAP:
-      return "c2";
-    default:
-      return "operands";
+    case HLO_OP_SORT: return "c1";
+    case HLO_OP_MAP: return "c2";
+    default: return "operands";
   }
 }
 
@@ -73,9 +69,9 @@ static bool is_rounded(const hlo_instr *x, const hlo_dtype *t) {
   return a->exponent_bits == 8 && a->mantissa_bits == 10;
 }
 
-// A dot algorithm of one component and one product says what the operands are rounded to: they are, and keep their type. More
-// components or products (JAX's BF16_BF16_F32_X3 has one component and three products) emulate a precision that the operands'
-// own type gives. Accumulation is never less precise than asked for.
+// A dot algorithm of one component and one product says what the operands are rounded to: they are, and keep their
+// type. More components or products (JAX's BF16_BF16_F32_X3 has one component and three products) emulate a precision
+// that the operands' own type gives. Accumulation is never less precise than asked for.
 static void round_dot_operands(import_scope *s, const mlir_op *op, hlo_instr **operands) {
   static const char *const types[] = {"lhs_precision_type", "rhs_precision_type"};
   static const char *const counts[] = {"lhs_component_count", "rhs_component_count"};
@@ -240,8 +236,8 @@ static bool wrapped_op(import_ctx *c, import_scope *s, const mlir_op *op, strv t
   return elementwise_or_check(c, s, op, hop, NULL);
 }
 
-// XLA's @TopK(x) -> (values, indices): the k largest of the last dimension, k being the size of the results; a comparator
-// that comes along may ask for another order.
+// XLA's @TopK(x) -> (values, indices): the k largest of the last dimension, k being the size of the results; a
+// comparator that comes along may ask for another order.
 static bool top_k_call(import_ctx *c, import_scope *s, const mlir_op *op, strv target, bool *done) {
   *done = false;
   if (!strv_eq_cstr(target, "TopK") || op->n_operands != 1 || op->n_results != 2) return true;
@@ -291,8 +287,8 @@ static bool buffer_call(import_ctx *c, import_scope *s, const mlir_op *op, hlo_i
   return true;
 }
 
-// A result without a rank has that of its shape operand; the operand wrapper that --stablehlo-refine-arguments puts before
-// arguments without a rank gives its operand.
+// A result without a rank has that of its shape operand; the operand wrapper that --stablehlo-refine-arguments puts
+// before arguments without a rank gives its operand.
 static const hlo_shape *call_shape(import_ctx *c, const mlir_op *op, strv target, hlo_instr *const *operands) {
   const mlir_type *t = op->n_results == 1 ? op->results[0].type : NULL;
   const mlir_attr *at = mlir_op_attr(op, "indices_of_shape_operands");
@@ -474,7 +470,8 @@ static bool op_cross_replica_sum(import_ctx *c, import_scope *s, const mlir_op *
 // --- StableHLO's interpreter dialect: custom calls -----------------------------------------------
 
 static hlo_dict_entry number_entry(import_ctx *c, const char *name, int64_t x) {
-  return (hlo_dict_entry){strv_from_cstr(name), strv_from_cstr(arena_printf(c->arena, "%lld : i64", (long long)x)), false};
+  return (hlo_dict_entry){strv_from_cstr(name), strv_from_cstr(arena_printf(c->arena, "%lld : i64", (long long)x)),
+                          false};
 }
 
 static hlo_attrs_custom_call *dialect_call(import_ctx *c, const char *target, int n, const hlo_dict_entry *entries) {

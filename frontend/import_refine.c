@@ -78,7 +78,7 @@ static bool is_plain(refiner *r, const hlo_computation *c) {
   if (c->id >= r->n_plain) return false;
   if (r->plain[c->id]) return r->plain[c->id] == 1;
   r->plain[c->id] = 1;
-  HLO_FOR_EACH(i, c) {
+  HLO_FOR_EACH (i, c) {
     bool ok = !is_dynamic(i);
     for (int k = 0; k < i->n_called && ok; k++) ok = is_plain(r, i->called[k]);
     if (!ok) {
@@ -206,7 +206,8 @@ static fact *refine_size(frame *f, const hlo_instr *old, fact *const *in) {
   return new_fact(f->r, old->shape, NULL, l);
 }
 
-// real_dynamic_slice(x, start, start + size, 1) with a known size: a dynamic_slice, whose result is static. NULL: it is not.
+// real_dynamic_slice(x, start, start + size, 1) with a known size: a dynamic_slice, whose result is static. NULL: it is
+// not.
 static fact *refine_slice_at(frame *f, const hlo_instr *old, fact *const *in) {
   refiner *r = f->r;
   const hlo_instr *start = old->operands[1], *limit = old->operands[2];
@@ -292,18 +293,12 @@ static fact *refine_dynamic(frame *f, const hlo_instr *old, fact *const *in) {
   const int64_t *dims;
   refiner *r = f->r;
   switch (old->op) {
-    case HLO_OP_GET_DIMENSION_SIZE:
-      return refine_size(f, old, in);
-    case HLO_OP_SET_DIMENSION_SIZE:
-      return refine_set_size(f, old, in);
-    case HLO_OP_REAL_DYNAMIC_SLICE:
-      return refine_slice(f, old, in);
-    case HLO_OP_DYNAMIC_PAD:
-      return refine_pad(f, old, in);
-    case HLO_OP_DYNAMIC_GATHER:
-      return refine_gather(f, old, in);
-    case HLO_OP_DYNAMIC_CONV:
-      return refine_conv(f, old, in);
+    case HLO_OP_GET_DIMENSION_SIZE: return refine_size(f, old, in);
+    case HLO_OP_SET_DIMENSION_SIZE: return refine_set_size(f, old, in);
+    case HLO_OP_REAL_DYNAMIC_SLICE: return refine_slice(f, old, in);
+    case HLO_OP_DYNAMIC_PAD: return refine_pad(f, old, in);
+    case HLO_OP_DYNAMIC_GATHER: return refine_gather(f, old, in);
+    case HLO_OP_DYNAMIC_CONV: return refine_conv(f, old, in);
     case HLO_OP_DYNAMIC_RESHAPE:
       if (!(dims = ints(r, in[1], &n)) || n != old->shape->rank) return NULL;
       if (hlo_shape_with_dims(r->module->shapes, in[0]->shape, n, dims) == in[0]->shape) return in[0];
@@ -321,8 +316,7 @@ static fact *refine_dynamic(frame *f, const hlo_instr *old, fact *const *in) {
       a->dimensions = map;
       return static_form(f, old, HLO_OP_BROADCAST_IN_DIM, dims, 1, in, a);
     }
-    default:
-      return NULL;
+    default: return NULL;
   }
 }
 
@@ -433,8 +427,7 @@ static fact *carried(refiner *r, const hlo_instr *old, const hlo_shape *shape, c
   if (!in->elements) return p;
   fact **e = ARENA_ARRAY(r->arena, fact *, shape->n_elements);
   for (int k = 0; k < shape->n_elements; k++)
-    e[k] = is_invariant(old->called[1], k) ? portable(r, in->elements[k])
-                                           : new_fact(r, shape->elements[k], NULL, NULL);
+    e[k] = is_invariant(old->called[1], k) ? portable(r, in->elements[k]) : new_fact(r, shape->elements[k], NULL, NULL);
   p->elements = e;
   return p;
 }
@@ -469,8 +462,8 @@ static hlo_computation *loosened_computation(refiner *r, const hlo_instr *old, h
   frame f = {.r = r, .to = hlo_computation_create(r->module, from->name)};
   hlo_builder b = builder(&f, old->loc);
   hlo_instr *param = hlo_build_parameter(&b, from->params[0]->shape, from->params[0]->name);
-  hlo_instr *call = hlo_instr_create(f.to, NULL, HLO_OP_CALL, from->root->shape, 1, &param, 1, &from, NULL, old->loc,
-                                     (strv){0});
+  hlo_instr *call =
+      hlo_instr_create(f.to, NULL, HLO_OP_CALL, from->root->shape, 1, &param, 1, &from, NULL, old->loc, (strv){0});
   return (f.to->root = loosened(&f, old, call, shape)) ? f.to : NULL;
 }
 
@@ -557,17 +550,12 @@ static fact *refine_instr(frame *f, const hlo_instr *old) {
     }
   }
   switch (old->op) {
-    case HLO_OP_GET_TUPLE_ELEMENT:
-      return refine_element(f, old, in, operands);
+    case HLO_OP_GET_TUPLE_ELEMENT: return refine_element(f, old, in, operands);
     case HLO_OP_CALL:
-    case HLO_OP_COMPOSITE:
-      return refine_call(f, old, in, operands);
-    case HLO_OP_WHILE:
-      return refine_while(f, old, in, operands);
-    case HLO_OP_CONDITIONAL:
-      return refine_conditional(f, old, in, operands);
-    default:
-      break;
+    case HLO_OP_COMPOSITE: return refine_call(f, old, in, operands);
+    case HLO_OP_WHILE: return refine_while(f, old, in, operands);
+    case HLO_OP_CONDITIONAL: return refine_conditional(f, old, in, operands);
+    default: break;
   }
   // Result tuples of several sizes (sort, reduce, ...) and barriers take their shape from inference alone.
   const hlo_shape *declared = declared_shape(f, old, in);
@@ -685,7 +673,8 @@ static const hlo_shape *argument_shape(refiner *r, const hlo_shape *declared, co
 static void visit(hlo_computation *c, uint8_t *seen, hlo_computation **order, int *n) {
   if (seen[c->id]) return;
   seen[c->id] = 1;
-  HLO_FOR_EACH(i, c) for (int k = 0; k < i->n_called; k++) visit(i->called[k], seen, order, n);
+  HLO_FOR_EACH (i, c)
+    for (int k = 0; k < i->n_called; k++) visit(i->called[k], seen, order, n);
   order[(*n)++] = c;
 }
 

@@ -19,41 +19,22 @@ static const char *type_text(import_ctx *c, const mlir_type *t) {
 static bool integer_type(const mlir_type *t, hlo_dtype *out) {
   bool u = t->signedness == MLIR_UNSIGNED;
   switch (t->width) {
-    case 1:
-      *out = HLO_PRED;
-      return t->signedness == MLIR_SIGNLESS;
-    case 2:
-      *out = u ? HLO_U2 : HLO_S2;
-      return true;
-    case 4:
-      *out = u ? HLO_U4 : HLO_S4;
-      return true;
-    case 8:
-      *out = u ? HLO_U8 : HLO_S8;
-      return true;
-    case 16:
-      *out = u ? HLO_U16 : HLO_S16;
-      return true;
-    case 32:
-      *out = u ? HLO_U32 : HLO_S32;
-      return true;
-    case 64:
-      *out = u ? HLO_U64 : HLO_S64;
-      return true;
-    default:
-      return false;
+    case 1: *out = HLO_PRED; return t->signedness == MLIR_SIGNLESS;
+    case 2: *out = u ? HLO_U2 : HLO_S2; return true;
+    case 4: *out = u ? HLO_U4 : HLO_S4; return true;
+    case 8: *out = u ? HLO_U8 : HLO_S8; return true;
+    case 16: *out = u ? HLO_U16 : HLO_S16; return true;
+    case 32: *out = u ? HLO_U32 : HLO_S32; return true;
+    case 64: *out = u ? HLO_U64 : HLO_S64; return true;
+    default: return false;
   }
 }
 
 static bool plain_type(const mlir_type *t, hlo_dtype *out) {
   switch (t->kind) {
-    case MLIR_TYPE_INTEGER:
-      return integer_type(t, out);
-    case MLIR_TYPE_INDEX:
-      *out = HLO_S64;
-      return true;
-    case MLIR_TYPE_FLOAT:
-      return hlo_dtype_from_stablehlo(t->name, out) && hlo_dtype_is_float(*out);
+    case MLIR_TYPE_INTEGER: return integer_type(t, out);
+    case MLIR_TYPE_INDEX: *out = HLO_S64; return true;
+    case MLIR_TYPE_FLOAT: return hlo_dtype_from_stablehlo(t->name, out) && hlo_dtype_is_float(*out);
     case MLIR_TYPE_COMPLEX:
       if (!plain_type(t->element, out)) return false;
       if (*out == HLO_F32)
@@ -63,8 +44,7 @@ static bool plain_type(const mlir_type *t, hlo_dtype *out) {
       else
         return false;
       return true;
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -128,16 +108,13 @@ static const hlo_shape *tuple_type(import_ctx *c, const mlir_type *t, const loc 
 static const hlo_shape *make_type(import_ctx *c, const mlir_type *t, const loc *l) {
   hlo_shape proto = {0};
   switch (t->kind) {
-    case MLIR_TYPE_TENSOR:
-      return tensor_type(c, t, l);
+    case MLIR_TYPE_TENSOR: return tensor_type(c, t, l);
     case MLIR_TYPE_MEMREF:
       if (t->encoding) break;  // layouts and memory spaces
       return tensor_type(c, t, l);
     case MLIR_TYPE_TUPLE:
-    case MLIR_TYPE_FUTURE:
-      return tuple_type(c, t, l);
-    case MLIR_TYPE_TOKEN:
-      return hlo_shape_token(c->module->shapes);
+    case MLIR_TYPE_FUTURE: return tuple_type(c, t, l);
+    case MLIR_TYPE_TOKEN: return hlo_shape_token(c->module->shapes);
     case MLIR_TYPE_INTEGER:
     case MLIR_TYPE_INDEX:
     case MLIR_TYPE_FLOAT:
@@ -148,8 +125,7 @@ static const hlo_shape *make_type(import_ctx *c, const mlir_type *t, const loc *
     case MLIR_TYPE_UNRANKED_TENSOR:
       import_refuse(c, l, "%s has no rank, and none follows from operands", type_text(c, t));
       return NULL;
-    default:
-      break;
+    default: break;
   }
   import_refuse(c, l, "values of type %s are not supported", type_text(c, t));
   return NULL;

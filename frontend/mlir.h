@@ -3,8 +3,9 @@
 //
 // Operations are kept in generic form whatever syntax they were written in: name, operands, attributes under their ODS
 // names (`broadcast_dimensions`, `comparison_direction`, ...), regions, result types. The bytecode reader translates
-// VHLO to StableHLO names, attributes and types while reading, so a portable artifact and its text twin give equal modules. Types and attributes are immutable and arena-owned; types are uniqued within
-// one module (equal types are equal pointers), attributes are not.
+// VHLO to StableHLO names, attributes and types while reading, so a portable artifact and its text twin give equal
+// modules. Types and attributes are immutable and arena-owned; types are uniqued within one module (equal types are
+// equal pointers), attributes are not.
 #ifndef FRONTEND_MLIR_H
 #define FRONTEND_MLIR_H
 
@@ -17,21 +18,21 @@ typedef struct mlir_block mlir_block;
 typedef struct mlir_region mlir_region;
 
 typedef enum mlir_type_kind {
-  MLIR_TYPE_INTEGER,    // width, signedness
+  MLIR_TYPE_INTEGER,  // width, signedness
   MLIR_TYPE_INDEX,
-  MLIR_TYPE_FLOAT,      // name: "f32", "bf16", "f8E4M3FN", "tf32", ...
-  MLIR_TYPE_COMPLEX,    // element
-  MLIR_TYPE_TENSOR,     // element, dims, encoding
+  MLIR_TYPE_FLOAT,            // name: "f32", "bf16", "f8E4M3FN", "tf32", ...
+  MLIR_TYPE_COMPLEX,          // element
+  MLIR_TYPE_TENSOR,           // element, dims, encoding
   MLIR_TYPE_UNRANKED_TENSOR,  // element
-  MLIR_TYPE_VECTOR,     // element, dims
-  MLIR_TYPE_MEMREF,     // element, dims
-  MLIR_TYPE_TUPLE,      // types
-  MLIR_TYPE_FUNCTION,   // types = inputs then results; n_inputs
-  MLIR_TYPE_TOKEN,      // !stablehlo.token
-  MLIR_TYPE_FUTURE,     // !stablehlo.future<types>
-  MLIR_TYPE_QUANTIZED,  // !quant.uniform<...>: quant
+  MLIR_TYPE_VECTOR,           // element, dims
+  MLIR_TYPE_MEMREF,           // element, dims
+  MLIR_TYPE_TUPLE,            // types
+  MLIR_TYPE_FUNCTION,         // types = inputs then results; n_inputs
+  MLIR_TYPE_TOKEN,            // !stablehlo.token
+  MLIR_TYPE_FUTURE,           // !stablehlo.future<types>
+  MLIR_TYPE_QUANTIZED,        // !quant.uniform<...>: quant
   MLIR_TYPE_NONE,
-  MLIR_TYPE_OPAQUE,     // any other dialect type, name = its text ("!foo.bar<...>")
+  MLIR_TYPE_OPAQUE,  // any other dialect type, name = its text ("!foo.bar<...>")
 } mlir_type_kind;
 
 typedef enum mlir_signedness { MLIR_SIGNLESS, MLIR_SIGNED, MLIR_UNSIGNED } mlir_signedness;
@@ -42,11 +43,11 @@ typedef struct mlir_quant {
   const mlir_type *storage;    // integer type: i8 is signless (signed values), u8 is MLIR_UNSIGNED
   const mlir_type *expressed;  // float type
   int64_t storage_min, storage_max;
-  int32_t axis;                // quantized dimension, -1 for per-tensor
-  int32_t n_scales;            // 1 for per-tensor; product of block counts for sub-channel
+  int32_t axis;      // quantized dimension, -1 for per-tensor
+  int32_t n_scales;  // 1 for per-tensor; product of block counts for sub-channel
   const double *scales;
   const int64_t *zero_points;
-  int32_t n_block_dims;        // sub-channel: block sizes by axis (0 otherwise)
+  int32_t n_block_dims;  // sub-channel: block sizes by axis (0 otherwise)
   const int32_t *block_axes;
   const int64_t *block_sizes;
 } mlir_quant;
@@ -67,26 +68,28 @@ struct mlir_type {
 
 typedef enum mlir_attr_kind {
   MLIR_ATTR_UNIT,
-  MLIR_ATTR_BOOL,       // integer: 0, 1
-  MLIR_ATTR_INTEGER,    // type, integer (two's complement; the low 64 bits)
-  MLIR_ATTR_FLOAT,      // type, real (exact for f64 and narrower)
-  MLIR_ATTR_STRING,     // string (unescaped; may hold NULs)
-  MLIR_ATTR_TYPE,       // type
-  MLIR_ATTR_ARRAY,      // items
-  MLIR_ATTR_DICT,       // entries
-  MLIR_ATTR_SYMBOL,     // string = root symbol without '@'; items = nested references (symbols)
-  MLIR_ATTR_DENSE,      // dense<...>, dense_resource<...>, splat or not: type (tensor), data
+  MLIR_ATTR_BOOL,         // integer: 0, 1
+  MLIR_ATTR_INTEGER,      // type, integer (two's complement; the low 64 bits)
+  MLIR_ATTR_FLOAT,        // type, real (exact for f64 and narrower)
+  MLIR_ATTR_STRING,       // string (unescaped; may hold NULs)
+  MLIR_ATTR_TYPE,         // type
+  MLIR_ATTR_ARRAY,        // items
+  MLIR_ATTR_DICT,         // entries
+  MLIR_ATTR_SYMBOL,       // string = root symbol without '@'; items = nested references (symbols)
+  MLIR_ATTR_DENSE,        // dense<...>, dense_resource<...>, splat or not: type (tensor), data
   MLIR_ATTR_DENSE_ARRAY,  // array<i64: ...>: type = element type, data
-  MLIR_ATTR_DIALECT,    // #stablehlo.dot<a = [..]>: dialect, mnemonic, entries. See below
-  MLIR_ATTR_LOCATION,   // loc
-  MLIR_ATTR_OPAQUE,     // anything else, string = its text
+  MLIR_ATTR_DIALECT,      // #stablehlo.dot<a = [..]>: dialect, mnemonic, entries. See below
+  MLIR_ATTR_LOCATION,     // loc
+  MLIR_ATTR_OPAQUE,       // anything else, string = its text
 } mlir_attr_kind;
 
 // MLIR_ATTR_DIALECT, canonical forms that both readers make for dialects stablehlo, chlo, check, vhlo:
 // - enumerations: mnemonic = the enum ("comparison_direction", "comparison_type", "precision", "fft_type", "transpose",
-//   "rng_distribution", "rng_algorithm", "result_accuracy_mode", "custom_call_api_version"...), string = the keyword ("LT").
+//   "rng_distribution", "rng_algorithm", "result_accuracy_mode", "custom_call_api_version"...), string = the keyword
+//   ("LT").
 // - structs: mnemonic "dot", "gather", "scatter", "conv", "channel_handle", "output_operand_alias", "dot_algorithm",
-//   "result_accuracy", "bounds" ("type_extensions" the same), "replica_group_mesh_axes"; entries by ODS parameter name. Lists of integers are
+//   "result_accuracy", "bounds" ("type_extensions" the same), "replica_group_mesh_axes"; entries by ODS parameter name.
+//   Lists of integers are
 //   MLIR_ATTR_DENSE_ARRAY of i64. conv's entries: input_batch_dimension, input_feature_dimension,
 //   input_spatial_dimensions, kernel_input_feature_dimension, kernel_output_feature_dimension,
 //   kernel_spatial_dimensions, output_batch_dimension, output_feature_dimension, output_spatial_dimensions.
@@ -110,7 +113,8 @@ struct mlir_attr {
   const mlir_named_attr *entries;
   // Dense data: elements row-major, little-endian, unpacked: i1 takes one byte, 0 or 1; integers of 2 to 8 bits take
   // one byte each (sign- or zero-extended by signedness; signless as signed), i16.. their width, f6/f4 one byte,
-  // complex two elements. A splat holds one element. A tensor of strings has string attributes in `items` instead. May point into the input buffer: the caller keeps that alive.
+  // complex two elements. A splat holds one element. A tensor of strings has string attributes in `items` instead. May
+  // point into the input buffer: the caller keeps that alive.
   bool splat;
   const void *data;
   size_t data_size;
@@ -155,10 +159,10 @@ struct mlir_region {
 };
 
 typedef struct mlir_module {
-  arena *arena;       // owns everything
-  mlir_op *op;        // builtin.module; its region 0 holds one block with the functions
+  arena *arena;  // owns everything
+  mlir_op *op;   // builtin.module; its region 0 holds one block with the functions
   strv file_name;
-  strv source;        // text, for carets; empty for bytecode
+  strv source;  // text, for carets; empty for bytecode
   struct mlir_type_table *types;
 } mlir_module;
 
@@ -181,7 +185,8 @@ bool mlir_equal(const mlir_module *a, const mlir_module *b, const char **out_why
 
 // --- readers -------------------------------------------------------------------------------------
 
-// Parses MLIR text. `text` must outlive the module. file_name is for messages. All errors go to sink, with line and caret; returns INVALID_ARGUMENT if there was one. The module lives in `a`.
+// Parses MLIR text. `text` must outlive the module. file_name is for messages. All errors go to sink, with line and
+// caret; returns INVALID_ARGUMENT if there was one. The module lives in `a`.
 LEMNOS_NODISCARD lemnos_status mlir_parse_text(arena *a, strv file_name, strv text, diag_sink *sink,
                                                mlir_module **out_module);
 // Reads MLIR bytecode: VHLO portable artifacts 0.9.0 and later, and plain MLIR bytecode of func/stablehlo/chlo where

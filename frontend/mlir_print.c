@@ -209,46 +209,28 @@ void mlir_type_print(strbuf *out, const mlir_type *t) {
                                                    : "ui",
                     (int)t->width);
       break;
-    case MLIR_TYPE_INDEX:
-      strbuf_append_cstr(out, "index");
-      break;
-    case MLIR_TYPE_NONE:
-      strbuf_append_cstr(out, "none");
-      break;
+    case MLIR_TYPE_INDEX: strbuf_append_cstr(out, "index"); break;
+    case MLIR_TYPE_NONE: strbuf_append_cstr(out, "none"); break;
     case MLIR_TYPE_FLOAT:
-    case MLIR_TYPE_OPAQUE:
-      strbuf_append(out, t->name);
-      break;
+    case MLIR_TYPE_OPAQUE: strbuf_append(out, t->name); break;
     case MLIR_TYPE_COMPLEX:
       strbuf_append_cstr(out, "complex<");
       mlir_type_print(out, t->element);
       strbuf_append_char(out, '>');
       break;
     case MLIR_TYPE_TENSOR:
-    case MLIR_TYPE_UNRANKED_TENSOR:
-      print_shaped(out, t, "tensor");
-      break;
-    case MLIR_TYPE_VECTOR:
-      print_shaped(out, t, "vector");
-      break;
-    case MLIR_TYPE_MEMREF:
-      print_shaped(out, t, "memref");
-      break;
+    case MLIR_TYPE_UNRANKED_TENSOR: print_shaped(out, t, "tensor"); break;
+    case MLIR_TYPE_VECTOR: print_shaped(out, t, "vector"); break;
+    case MLIR_TYPE_MEMREF: print_shaped(out, t, "memref"); break;
     case MLIR_TYPE_TUPLE:
     case MLIR_TYPE_FUTURE:
       strbuf_append_cstr(out, t->kind == MLIR_TYPE_TUPLE ? "tuple<" : "!stablehlo.future<");
       print_types(out, t->types, t->n_types);
       strbuf_append_char(out, '>');
       break;
-    case MLIR_TYPE_FUNCTION:
-      print_function(out, t);
-      break;
-    case MLIR_TYPE_TOKEN:
-      strbuf_append_cstr(out, "!stablehlo.token");
-      break;
-    case MLIR_TYPE_QUANTIZED:
-      print_quant(out, t->quant);
-      break;
+    case MLIR_TYPE_FUNCTION: print_function(out, t); break;
+    case MLIR_TYPE_TOKEN: strbuf_append_cstr(out, "!stablehlo.token"); break;
+    case MLIR_TYPE_QUANTIZED: print_quant(out, t->quant); break;
   }
 }
 
@@ -446,15 +428,9 @@ static void print_i64_list(strbuf *out, const mlir_attr *a) {
 // A field of a struct attribute, written without its type.
 static void print_field(strbuf *out, const mlir_attr *a) {
   switch (a->kind) {
-    case MLIR_ATTR_DENSE_ARRAY:
-      print_i64_list(out, a);
-      break;
-    case MLIR_ATTR_INTEGER:
-      print_int(out, a->integer);
-      break;
-    case MLIR_ATTR_FLOAT:
-      print_finite(out, a->real);
-      break;
+    case MLIR_ATTR_DENSE_ARRAY: print_i64_list(out, a); break;
+    case MLIR_ATTR_INTEGER: print_int(out, a->integer); break;
+    case MLIR_ATTR_FLOAT: print_finite(out, a->real); break;
     case MLIR_ATTR_DIALECT:
       if (strv_eq_cstr(a->mnemonic, "sub_axis_info") && a->n_entries == 2) {
         strbuf_printf(out, "(%lld)%lld", (long long)a->entries[0].value->integer,
@@ -463,9 +439,7 @@ static void print_field(strbuf *out, const mlir_attr *a) {
       }
       mlir_attr_print(out, a);
       break;
-    default:
-      mlir_attr_print(out, a);
-      break;
+    default: mlir_attr_print(out, a); break;
   }
 }
 
@@ -508,25 +482,17 @@ static void print_typed_number(strbuf *out, const mlir_attr *a) {
 
 void mlir_attr_print(strbuf *out, const mlir_attr *a) {
   switch (a->kind) {
-    case MLIR_ATTR_UNIT:
-      strbuf_append_cstr(out, "unit");
-      break;
-    case MLIR_ATTR_BOOL:
-      strbuf_append_cstr(out, a->integer ? "true" : "false");
-      break;
+    case MLIR_ATTR_UNIT: strbuf_append_cstr(out, "unit"); break;
+    case MLIR_ATTR_BOOL: strbuf_append_cstr(out, a->integer ? "true" : "false"); break;
     case MLIR_ATTR_INTEGER:
-    case MLIR_ATTR_FLOAT:
-      print_typed_number(out, a);
-      break;
+    case MLIR_ATTR_FLOAT: print_typed_number(out, a); break;
     case MLIR_ATTR_STRING:
       print_quoted(out, a->string);
       if (!a->type || a->type->kind == MLIR_TYPE_NONE) break;
       strbuf_append_cstr(out, " : ");
       mlir_type_print(out, a->type);
       break;
-    case MLIR_ATTR_TYPE:
-      mlir_type_print(out, a->type);
-      break;
+    case MLIR_ATTR_TYPE: mlir_type_print(out, a->type); break;
     case MLIR_ATTR_ARRAY:
       strbuf_append_char(out, '[');
       for (int i = 0; i < a->n_items; i++) {
@@ -535,9 +501,7 @@ void mlir_attr_print(strbuf *out, const mlir_attr *a) {
       }
       strbuf_append_char(out, ']');
       break;
-    case MLIR_ATTR_DICT:
-      print_entries(out, a->entries, a->n_entries);
-      break;
+    case MLIR_ATTR_DICT: print_entries(out, a->entries, a->n_entries); break;
     case MLIR_ATTR_SYMBOL:
       print_symbol(out, a->string);
       for (int i = 0; i < a->n_items; i++) {
@@ -545,21 +509,11 @@ void mlir_attr_print(strbuf *out, const mlir_attr *a) {
         print_symbol(out, a->items[i]->string);
       }
       break;
-    case MLIR_ATTR_DENSE:
-      print_dense(out, a);
-      break;
-    case MLIR_ATTR_DENSE_ARRAY:
-      print_dense_array(out, a);
-      break;
-    case MLIR_ATTR_DIALECT:
-      print_dialect_attr(out, a);
-      break;
-    case MLIR_ATTR_LOCATION:
-      print_loc(out, a->loc);
-      break;
-    case MLIR_ATTR_OPAQUE:
-      strbuf_append(out, a->string);
-      break;
+    case MLIR_ATTR_DENSE: print_dense(out, a); break;
+    case MLIR_ATTR_DENSE_ARRAY: print_dense_array(out, a); break;
+    case MLIR_ATTR_DIALECT: print_dialect_attr(out, a); break;
+    case MLIR_ATTR_LOCATION: print_loc(out, a->loc); break;
+    case MLIR_ATTR_OPAQUE: strbuf_append(out, a->string); break;
   }
 }
 

@@ -285,28 +285,19 @@ static const mlir_attr *parse_by_token(text_parser *p) {
   switch (p->tok.kind) {
     case TOK_INT:
     case TOK_FLOAT:
-    case TOK_MINUS:
-      return parse_number(p);
-    case TOK_STRING:
-      return parse_string_attr(p);
-    case TOK_LSQUARE:
-      return parse_array(p);
-    case TOK_LBRACE:
-      return parse_dict(p);
-    case TOK_AT:
-      return text_symbol_attr(p);
-    case TOK_HASH:
-      return parse_hash(p);
-    case TOK_ID:
-      return parse_keyword_attr(p);
+    case TOK_MINUS: return parse_number(p);
+    case TOK_STRING: return parse_string_attr(p);
+    case TOK_LSQUARE: return parse_array(p);
+    case TOK_LBRACE: return parse_dict(p);
+    case TOK_AT: return text_symbol_attr(p);
+    case TOK_HASH: return parse_hash(p);
+    case TOK_ID: return parse_keyword_attr(p);
     case TOK_LPAREN:
     case TOK_BANG: {
       const mlir_type *t = text_parse_type(p);
       return t ? text_type_attr(p, t) : NULL;
     }
-    default:
-      text_expected(p, "an attribute");
-      return NULL;
+    default: text_expected(p, "an attribute"); return NULL;
   }
 }
 

@@ -19,22 +19,17 @@ typedef struct reader {
 
 size_t text_element_size(const mlir_type *element) {
   switch (element->kind) {
-    case MLIR_TYPE_INTEGER:
-      return element->width > 64 ? 0 : (size_t)(element->width + 7) / 8;
-    case MLIR_TYPE_INDEX:
-      return 8;
-    case MLIR_TYPE_QUANTIZED:
-      return text_element_size(element->quant->storage);
-    case MLIR_TYPE_COMPLEX:
-      return 2 * text_element_size(element->element);
+    case MLIR_TYPE_INTEGER: return element->width > 64 ? 0 : (size_t)(element->width + 7) / 8;
+    case MLIR_TYPE_INDEX: return 8;
+    case MLIR_TYPE_QUANTIZED: return text_element_size(element->quant->storage);
+    case MLIR_TYPE_COMPLEX: return 2 * text_element_size(element->element);
     case MLIR_TYPE_FLOAT:
       if (strv_eq_cstr(element->name, "f64")) return 8;
       if (strv_eq_cstr(element->name, "f32")) return 4;
       if (strv_eq_cstr(element->name, "f16") || strv_eq_cstr(element->name, "bf16")) return 2;
       return strv_starts_with(element->name, STRV("f8E")) || strv_starts_with(element->name, STRV("f6E")) ||
              strv_starts_with(element->name, STRV("f4E"));
-    default:
-      return 0;
+    default: return 0;
   }
 }
 

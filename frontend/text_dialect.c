@@ -174,8 +174,7 @@ static const mlir_attr *parse_field(text_parser *p, strv dialect, field_kind kin
   double real = 0;
   strv string = {0};
   switch (kind) {
-    case F_INTS:
-      return text_parse_int_list(p);
+    case F_INTS: return text_parse_int_list(p);
     case F_INT:
       if (!text_parse_integer(p, &integer)) return NULL;
       return text_int_attr(p, text_integer_type(p, 64, MLIR_SIGNLESS), integer);
@@ -187,10 +186,8 @@ static const mlir_attr *parse_field(text_parser *p, strv dialect, field_kind kin
       const mlir_type *t = text_parse_type(p);
       return t ? text_type_attr(p, t) : NULL;
     }
-    case F_REAL:
-      return text_parse_float(p, &real) ? real_attr(p, real) : NULL;
-    case F_ATTR:
-      return text_parse_attr(p);
+    case F_REAL: return text_parse_float(p, &real) ? real_attr(p, real) : NULL;
+    case F_ATTR: return text_parse_attr(p);
     case F_STRING:
       if (p->tok.kind == TOK_HASH) return text_parse_attr(p);
       return text_parse_string(p, &string) ? text_string_attr(p, string) : NULL;
@@ -206,14 +203,10 @@ static const mlir_attr *parse_field(text_parser *p, strv dialect, field_kind kin
 
 static const mlir_attr *default_field(text_parser *p, field_kind kind) {
   switch (kind) {
-    case F_INTS:
-      return text_i64_array(p, NULL, 0);
-    case F_INT:
-      return text_int_attr(p, text_integer_type(p, 64, MLIR_SIGNLESS), 0);
-    case F_REAL:
-      return real_attr(p, 0);
-    default:
-      return NULL;
+    case F_INTS: return text_i64_array(p, NULL, 0);
+    case F_INT: return text_int_attr(p, text_integer_type(p, 64, MLIR_SIGNLESS), 0);
+    case F_REAL: return real_attr(p, 0);
+    default: return NULL;
   }
 }
 
@@ -390,7 +383,8 @@ static const mlir_attr *parse_opaque(text_parser *p) {
   mlir_attr *a = text_new_attr(p, MLIR_ATTR_OPAQUE);
   a->string = (strv){start, (size_t)(end - start)};
   text_seek(p, end);
-  if (text_accept(p, TOK_COLON) && !(a->type = text_parse_type(p))) return NULL;  // any dialect's attribute may be typed
+  // any dialect's attribute may be typed
+  if (text_accept(p, TOK_COLON) && !(a->type = text_parse_type(p))) return NULL;
   return a;
 }
 

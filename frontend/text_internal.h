@@ -171,7 +171,8 @@ const char *text_skip_balanced(text_parser *p, const char *s);
 
 // --- types (text_types.c) ------------------------------------------------------------------------
 const mlir_type *text_parse_type(text_parser *p);
-bool text_parse_type_list(text_parser *p, type_list *out);                             // at least one, comma-separated
+// at least one, comma-separated
+bool text_parse_type_list(text_parser *p, type_list *out);
 bool text_parse_type_list_parens(text_parser *p, type_list *out);                      // (a, b), maybe empty
 bool text_parse_function_type(text_parser *p, type_list *inputs, type_list *results);  // (a, b) -> c
 bool text_parse_results(text_parser *p, type_list *results);                           // c, or (c, d)
@@ -179,7 +180,7 @@ const mlir_type *text_make_function(text_parser *p, const type_list *inputs, con
 const mlir_type *text_integer_type(text_parser *p, int width, mlir_signedness signedness);
 const mlir_type *text_float_type(text_parser *p, const char *name);
 const mlir_type *text_tensor_type(text_parser *p, const mlir_type *element, const int64_t *dims, int rank);
-bool text_at_type(const text_parser *p);  // the token can begin a type
+bool text_at_type(const text_parser *p);                     // the token can begin a type
 const mlir_type *text_leaf_type(text_parser *p, strv name);  // i8, f32, index, ...; NULL, not reported: there is none
 // Behind the type's name, at '<'. shaped: vectors and buffers; tuple: also futures.
 const mlir_type *text_parse_tensor_body(text_parser *p);
@@ -224,7 +225,7 @@ const mlir_attr *text_dot_dims(text_parser *p, const mlir_attr *lhs_batch, const
                                const mlir_attr *lhs_contract, const mlir_attr *rhs_contract);
 
 // --- VHLO (text_vhlo.c) --------------------------------------------------------------------------
-strv text_vhlo_unversioned(strv name);                 // "tensor" of "tensor_v1"
+strv text_vhlo_unversioned(strv name);                  // "tensor" of "tensor_v1"
 const mlir_type *text_parse_vhlo_type(text_parser *p);  // at !vhlo.name
 // At #vhlo.mnemonic. false: it is none of those that stand for a builtin attribute. *out NULL: it had an error.
 bool text_parse_vhlo_attr(text_parser *p, strv mnemonic, const mlir_attr **out);
@@ -252,8 +253,8 @@ bool text_parse_generic_rest(text_parser *p, op_state *s);  // from '(' on
 // --- pretty forms (text_pretty.c, text_pretty_ops.c) ---------------------------------------------
 bool text_parse_pretty(text_parser *p, op_state *s);  // behind the operation's name
 typedef bool (*text_op_parser)(text_parser *p, op_state *s);
-text_op_parser text_find_custom(strv name);  // NULL if the operation has no parser of its own
-text_op_parser text_find_sdy(strv name);     // text_sdy.c: the same for sdy
+text_op_parser text_find_custom(strv name);                 // NULL if the operation has no parser of its own
+text_op_parser text_find_sdy(strv name);                    // text_sdy.c: the same for sdy
 bool text_parse_block_arg(text_parser *p, block_arg *out);  // %name: type, maybe a location
 bool text_parse_precision(text_parser *p, op_state *s, bool with_algorithm);
 bool text_parse_window(text_parser *p, op_state *s);

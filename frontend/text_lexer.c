@@ -104,42 +104,24 @@ static const char *scan_number(const char *s, const char *end, tok_kind *kind) {
 
 static tok_kind punctuation(char c) {
   switch (c) {
-    case '(':
-      return TOK_LPAREN;
-    case ')':
-      return TOK_RPAREN;
-    case '{':
-      return TOK_LBRACE;
-    case '}':
-      return TOK_RBRACE;
-    case '[':
-      return TOK_LSQUARE;
-    case ']':
-      return TOK_RSQUARE;
-    case '<':
-      return TOK_LESS;
-    case '>':
-      return TOK_GREATER;
-    case ',':
-      return TOK_COMMA;
-    case ':':
-      return TOK_COLON;
-    case '=':
-      return TOK_EQUAL;
-    case '-':
-      return TOK_MINUS;
-    case '+':
-      return TOK_PLUS;
-    case '*':
-      return TOK_STAR;
-    case '/':
-      return TOK_SLASH;
-    case '?':
-      return TOK_QUESTION;
-    case '|':
-      return TOK_BAR;
-    default:
-      return TOK_BAD;
+    case '(': return TOK_LPAREN;
+    case ')': return TOK_RPAREN;
+    case '{': return TOK_LBRACE;
+    case '}': return TOK_RBRACE;
+    case '[': return TOK_LSQUARE;
+    case ']': return TOK_RSQUARE;
+    case '<': return TOK_LESS;
+    case '>': return TOK_GREATER;
+    case ',': return TOK_COMMA;
+    case ':': return TOK_COLON;
+    case '=': return TOK_EQUAL;
+    case '-': return TOK_MINUS;
+    case '+': return TOK_PLUS;
+    case '*': return TOK_STAR;
+    case '/': return TOK_SLASH;
+    case '?': return TOK_QUESTION;
+    case '|': return TOK_BAR;
+    default: return TOK_BAD;
   }
 }
 
@@ -394,8 +376,8 @@ strv text_intern(text_parser *p, strv s) {
   return *known;
 }
 
-// No more errors are shown, and recovery goes to the end of the file: from each of hundreds of levels it would have to be read
-// again.
+// No more errors are shown, and recovery goes to the end of the file: from each of hundreds of levels it would have to
+// be read again.
 static bool give_up(text_parser *p) {
   if (p->n_errors < TEXT_MAX_ERRORS) p->n_errors = TEXT_MAX_ERRORS + 1;
   return false;

@@ -210,8 +210,7 @@ bool text_resolve_operands(text_parser *p, op_state *s) {
 }
 
 static bool is_isolated(strv name) {
-  return strv_eq_cstr(name, "func.func") || strv_eq_cstr(name, "builtin.module") ||
-         strv_eq_cstr(name, "vhlo.func_v1");
+  return strv_eq_cstr(name, "func.func") || strv_eq_cstr(name, "builtin.module") || strv_eq_cstr(name, "vhlo.func_v1");
 }
 
 // "name"(operands) <{properties}> ({regions}) {attributes} : (types) -> types

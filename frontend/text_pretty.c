@@ -380,25 +380,19 @@ static bool use_value_type(text_parser *p, op_state *s, bool results) {
 static bool parse_type_directive(text_parser *p, op_state *s, char c) {
   const mlir_type *t = NULL;
   switch (c) {
-    case 'F':
-      return text_parse_function_type(p, &s->operand_types, &s->result_types);
-    case 'S':
-      return parse_same_types(p, s);
+    case 'F': return text_parse_function_type(p, &s->operand_types, &s->result_types);
+    case 'S': return parse_same_types(p, s);
     case 'R':
       return p->tok.kind == TOK_LPAREN ? text_parse_results(p, &s->result_types)
                                        : text_parse_type_list(p, &s->result_types);
-    case 'T':
-      return text_parse_type_list(p, &s->operand_types);
-    case 'V':
-      return use_value_type(p, s, false);
-    case 'W':
-      return use_value_type(p, s, true);
+    case 'T': return text_parse_type_list(p, &s->operand_types);
+    case 'V': return use_value_type(p, s, false);
+    case 'W': return use_value_type(p, s, true);
     case 'O':
       t = text_parse_type(p);
       if (t) set_all_operand_types(p, s, t);
       return t != NULL;
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -500,20 +494,13 @@ static const struct {
 static tok_kind token_kind(strv word) {
   if (word.len == 2) return TOK_ARROW;
   switch (word.data[0]) {
-    case ',':
-      return TOK_COMMA;
-    case '(':
-      return TOK_LPAREN;
-    case ')':
-      return TOK_RPAREN;
-    case '[':
-      return TOK_LSQUARE;
-    case ']':
-      return TOK_RSQUARE;
-    case '=':
-      return TOK_EQUAL;
-    default:
-      return TOK_COLON;
+    case ',': return TOK_COMMA;
+    case '(': return TOK_LPAREN;
+    case ')': return TOK_RPAREN;
+    case '[': return TOK_LSQUARE;
+    case ']': return TOK_RSQUARE;
+    case '=': return TOK_EQUAL;
+    default: return TOK_COLON;
   }
 }
 

@@ -65,14 +65,12 @@ static bool parse_value(text_parser *p, op_state *s, const simple_format *f) {
   int64_t x = 0;
   strv word = {0};
   switch (f->kind) {
-    case SHARDING:
-      return add_body(p, s, f->attr, "#sdy.sharding", "");
+    case SHARDING: return add_body(p, s, f->attr, "#sdy.sharding", "");
     case INTEGER:
       if (!text_parse_integer(p, &x)) return false;
       text_add_attr(p, &s->attrs, f->attr, text_int_attr(p, text_integer_type(p, 64, MLIR_SIGNLESS), x));
       return true;
-    case KEYWORD:
-      break;
+    case KEYWORD: break;
   }
   if (!text_parse_name(p, &word)) return false;
   text_add_attr(p, &s->attrs, f->attr, text_string_attr(p, text_intern(p, word)));

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// VHLO in text, as StableHLO's --stablehlo-legalize-to-vhlo prints it: types, attributes and operations become what they
-// stand for while they are parsed, as the bytecode reader does (bytecode_vhlo.c). What a version's attributes are under
-// StableHLO's names is bytecode_upgrade.c's knowledge, for both.
+// VHLO in text, as StableHLO's --stablehlo-legalize-to-vhlo prints it: types, attributes and operations become what
+// they stand for while they are parsed, as the bytecode reader does (bytecode_vhlo.c). What a version's attributes are
+// under StableHLO's names is bytecode_upgrade.c's knowledge, for both.
 #include <string.h>
 
 #include "frontend/bytecode.h"
 #include "frontend/text_internal.h"
 
-// "tensor" of "tensor_v1"; what comes behind the last "_v" says the version of the form, and forms have had but one so far.
+// "tensor" of "tensor_v1"; what comes behind the last "_v" says the version of the form, and forms have had but one so
+// far.
 strv text_vhlo_unversioned(strv name) {
   for (size_t n = name.len; n >= 2; n--)
     if (name.data[n - 2] == '_' && name.data[n - 1] == 'v') return strv_take(name, n - 2);
@@ -100,8 +101,7 @@ const mlir_type *text_parse_vhlo_type(text_parser *p) {
   if (strv_eq_cstr(word, "quant") || strv_eq_cstr(word, "quant_per_axis")) return parse_quant(p, word.len > 5);
   if (strv_eq_cstr(word, "unranked_tensor")) {
     leaf.kind = MLIR_TYPE_UNRANKED_TENSOR;
-    if (!text_expect(p, TOK_LESS, "'<'") || !(leaf.element = text_parse_type(p)) ||
-        !text_expect(p, TOK_GREATER, "'>'"))
+    if (!text_expect(p, TOK_LESS, "'<'") || !(leaf.element = text_parse_type(p)) || !text_expect(p, TOK_GREATER, "'>'"))
       return NULL;
     return mlir_type_unique(p->types, &leaf);
   }

@@ -42,15 +42,11 @@ HLO_ENUMS(NAMES)
 
 static const char *const *enum_names(hlo_attr_kind kind, int *n) {
   switch (kind) {
-#define CASE(kind_)                                             \
-  case HLO_ATTR_KIND_##kind_:                                   \
-    *n = (int)(sizeof names_##kind_ / sizeof names_##kind_[0]); \
-    return names_##kind_;
+#define CASE(kind_) \
+  case HLO_ATTR_KIND_##kind_: *n = (int)(sizeof names_##kind_ / sizeof names_##kind_[0]); return names_##kind_;
     HLO_ENUMS(CASE)
 #undef CASE
-    default:
-      *n = 0;
-      return NULL;
+    default: *n = 0; return NULL;
   }
 }
 
@@ -249,6 +245,7 @@ static uint64_t hash_literal(const hlo_literal *const *x, uint64_t h) {
     return h;                                                          \
   }
 #define DOT_FIELDS(L, I) L(lhs_batch) L(rhs_batch) L(lhs_contracting) L(rhs_contracting)
+// clang-format off
 #define CONV_FIELDS(L, I)                                                                             \
   I(input_batch)                                                                                      \
   I(input_feature)                                                                                    \
@@ -265,28 +262,20 @@ DNUMS(dot_dnums, DOT_FIELDS)
 DNUMS(conv_dnums, CONV_FIELDS)
 DNUMS(gather_dnums, GATHER_FIELDS)
 DNUMS(scatter_dnums, SCATTER_FIELDS)
+// clang-format on
 
 // --- whole structs -------------------------------------------------------------------------------
 
 static void set_default(hlo_attr_kind kind, void *field, int64_t value) {
   switch (kind) {
-    case HLO_ATTR_KIND_i64:
-      *(int64_t *)field = value;
-      break;
-    case HLO_ATTR_KIND_f64:
-      *(double *)field = (double)value;
-      break;
-    case HLO_ATTR_KIND_flag:
-      *(bool *)field = value != 0;
-      break;
-#define CASE(kind_)                                       \
-  case HLO_ATTR_KIND_##kind_:                             \
-    *(hlo_attr_##kind_ *)field = (hlo_attr_##kind_)value; \
-    break;
+    case HLO_ATTR_KIND_i64: *(int64_t *)field = value; break;
+    case HLO_ATTR_KIND_f64: *(double *)field = (double)value; break;
+    case HLO_ATTR_KIND_flag: *(bool *)field = value != 0; break;
+#define CASE(kind_) \
+  case HLO_ATTR_KIND_##kind_: *(hlo_attr_##kind_ *)field = (hlo_attr_##kind_)value; break;
       HLO_ENUMS(CASE)
 #undef CASE
-    default:
-      break;  // lists and strings: empty
+    default: break;  // lists and strings: empty
   }
 }
 
@@ -306,14 +295,11 @@ void *hlo_attrs_clone(arena *a, hlo_attr_list list, const void *attrs) {
   for (int i = 0; i < info->n; i++) {
     void *field = copy + info->descs[i].offset;
     switch (info->descs[i].kind) {
-#define CASE(kind)           \
-  case HLO_ATTR_KIND_##kind: \
-    copy_##kind(a, field);   \
-    break;
+#define CASE(kind) \
+  case HLO_ATTR_KIND_##kind: copy_##kind(a, field); break;
       HLO_ATTR_KINDS(CASE)
 #undef CASE
-      case HLO_ATTR_KIND_COUNT:
-        break;
+      case HLO_ATTR_KIND_COUNT: break;
     }
   }
   return copy;
@@ -321,13 +307,11 @@ void *hlo_attrs_clone(arena *a, hlo_attr_list list, const void *attrs) {
 
 static bool field_equal(hlo_attr_kind kind, const void *x, const void *y) {
   switch (kind) {
-#define CASE(kind)           \
-  case HLO_ATTR_KIND_##kind: \
-    return equal_##kind(x, y);
+#define CASE(kind) \
+  case HLO_ATTR_KIND_##kind: return equal_##kind(x, y);
     HLO_ATTR_KINDS(CASE)
 #undef CASE
-    case HLO_ATTR_KIND_COUNT:
-      break;
+    case HLO_ATTR_KIND_COUNT: break;
   }
   return false;
 }
@@ -349,14 +333,11 @@ uint64_t hlo_attrs_hash(hlo_attr_list list, const void *attrs) {
   for (int i = 0; attrs && i < info->n; i++) {
     const void *field = (const char *)attrs + info->descs[i].offset;
     switch (info->descs[i].kind) {
-#define CASE(kind)             \
-  case HLO_ATTR_KIND_##kind:   \
-    h = hash_##kind(field, h); \
-    break;
+#define CASE(kind) \
+  case HLO_ATTR_KIND_##kind: h = hash_##kind(field, h); break;
       HLO_ATTR_KINDS(CASE)
 #undef CASE
-      case HLO_ATTR_KIND_COUNT:
-        break;
+      case HLO_ATTR_KIND_COUNT: break;
     }
   }
   return h;

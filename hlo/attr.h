@@ -11,8 +11,7 @@
 
 #define V(KIND, VALUE) HLO_##KIND##_##VALUE,
 #include "hlo/enums.def"
-#define HLO_DEFINE_ENUM(kind) \
-  typedef enum hlo_##kind { HLO_ENUM_##kind(V) } hlo_##kind;
+#define HLO_DEFINE_ENUM(kind) typedef enum hlo_##kind{HLO_ENUM_##kind(V)} hlo_##kind;
 HLO_ENUMS(HLO_DEFINE_ENUM)
 #undef HLO_DEFINE_ENUM
 #undef V
@@ -30,7 +29,8 @@ typedef struct hlo_window_dim {
 } hlo_window_dim;
 
 typedef struct hlo_window {
-  const hlo_window_dim *dims;  // reduce_window, select_and_scatter: one per operand dimension; convolution: per spatial one
+  // reduce_window, select_and_scatter: one per operand dimension; convolution: per spatial one
+  const hlo_window_dim *dims;
   int32_t n;
 } hlo_window;
 
@@ -121,6 +121,7 @@ typedef const hlo_literal *hlo_attr_literal;
 HLO_ENUMS(HLO_DEFINE_ENUM_ATTR)
 #undef HLO_DEFINE_ENUM_ATTR
 
+// clang-format off
 #define HLO_ATTR_KINDS(K)                                                                                    \
   K(i64) K(i64s) K(f64) K(flag) K(string) K(window) K(padding) K(slice) K(dot_dnums) K(conv_dnums)           \
   K(gather_dnums) K(scatter_dnums) K(precisions) K(groups) K(pairs) K(dict) K(literal) HLO_ENUMS(K)
@@ -131,11 +132,14 @@ typedef enum hlo_attr_kind {
 #undef HLO_DEFINE_KIND
   HLO_ATTR_KIND_COUNT
 } hlo_attr_kind;
+// clang-format on
 
 // struct hlo_attrs_<list>
 #define HLO_DEFINE_FIELD(kind, field, text, stablehlo, req, def) hlo_attr_##kind field;
-#define HLO_DEFINE_STRUCT(list) \
-  typedef struct hlo_attrs_##list { HLO_ATTRS_##list(HLO_DEFINE_FIELD) } hlo_attrs_##list;
+#define HLO_DEFINE_STRUCT(list)        \
+  typedef struct hlo_attrs_##list {    \
+    HLO_ATTRS_##list(HLO_DEFINE_FIELD) \
+  } hlo_attrs_##list;
 HLO_ATTR_LISTS(HLO_DEFINE_STRUCT)
 #undef HLO_DEFINE_STRUCT
 #undef HLO_DEFINE_FIELD
@@ -147,7 +151,7 @@ typedef struct hlo_attr_desc {
   const char *stablehlo_name;  // "": computed by import
   uint32_t offset;             // in the struct
   bool required;
-  int64_t default_value;       // scalars
+  int64_t default_value;  // scalars
 } hlo_attr_desc;
 
 typedef struct hlo_attr_list_info {
@@ -157,12 +161,14 @@ typedef struct hlo_attr_list_info {
   const hlo_attr_desc *descs;
 } hlo_attr_list_info;
 
+// clang-format off
 typedef enum hlo_attr_list {
 #define HLO_DEFINE_LIST(list) HLO_ATTR_LIST_##list,
   HLO_ATTR_LISTS(HLO_DEFINE_LIST)
 #undef HLO_DEFINE_LIST
   HLO_ATTR_LIST_COUNT
 } hlo_attr_list;
+// clang-format on
 
 extern const hlo_attr_list_info hlo_attr_list_table[HLO_ATTR_LIST_COUNT];
 

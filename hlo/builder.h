@@ -22,8 +22,9 @@ hlo_builder hlo_builder_before(hlo_instr *position);
 hlo_builder hlo_builder_end(hlo_computation *c);
 
 // Infers the result shape of an op from operands, called computations and attributes, checking every constraint of the
-// specification that inference can check; where the op leaves the result type open (convert, reshape, iota, constant, custom_call, ...)
-// `declared` must be given and is checked; elsewhere `declared`, if not NULL, must be compatible and refines (dynamic dims).
+// specification that inference can check; where the op leaves the result type open (convert, reshape, iota, constant,
+// custom_call, ...) `declared` must be given and is checked; elsewhere `declared`, if not NULL, must be compatible and
+// refines (dynamic dims).
 // On failure: diagnostics with spec labels in sink, INVALID_ARGUMENT.
 LEMNOS_NODISCARD lemnos_status hlo_infer_shape(hlo_module *m, hlo_op op, int n_operands, hlo_instr *const *operands,
                                                int n_called, hlo_computation *const *called, const void *attrs,
@@ -36,7 +37,7 @@ hlo_instr *hlo_build(hlo_builder *b, hlo_op op, const hlo_shape *declared, int n
 
 hlo_instr *hlo_build_parameter(hlo_builder *b, const hlo_shape *shape, strv name);  // the next number
 hlo_instr *hlo_build_constant(hlo_builder *b, const hlo_literal *literal);
-hlo_instr *hlo_build_scalar_f64(hlo_builder *b, hlo_dtype t, double x);   // any arithmetic type; complex: imaginary 0
+hlo_instr *hlo_build_scalar_f64(hlo_builder *b, hlo_dtype t, double x);  // any arithmetic type; complex: imaginary 0
 hlo_instr *hlo_build_scalar_i64(hlo_builder *b, hlo_dtype t, int64_t x);
 hlo_instr *hlo_build_splat_f64(hlo_builder *b, const hlo_shape *shape, double x);  // a splat constant
 hlo_instr *hlo_build_unary(hlo_builder *b, hlo_op op, hlo_instr *x);

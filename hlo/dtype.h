@@ -5,15 +5,22 @@
 
 #include "base/base.h"
 
+// clang-format off
 typedef enum hlo_dtype {
 #define D(ENUM, stablehlo, hlo, bytes, bits, CLASS) HLO_##ENUM,
 #include "hlo/dtypes.def"
 #undef D
   HLO_DTYPE_COUNT
 } hlo_dtype;
+// clang-format on
 
 typedef enum hlo_dtype_class {
-  HLO_CLASS_NONE, HLO_CLASS_PRED, HLO_CLASS_SINT, HLO_CLASS_UINT, HLO_CLASS_FLOAT, HLO_CLASS_COMPLEX,
+  HLO_CLASS_NONE,
+  HLO_CLASS_PRED,
+  HLO_CLASS_SINT,
+  HLO_CLASS_UINT,
+  HLO_CLASS_FLOAT,
+  HLO_CLASS_COMPLEX,
 } hlo_dtype_class;
 
 typedef struct hlo_dtype_info {
@@ -26,14 +33,24 @@ typedef struct hlo_dtype_info {
 
 extern const hlo_dtype_info hlo_dtype_table[HLO_DTYPE_COUNT];
 
-static inline int hlo_dtype_bytes(hlo_dtype t) { return hlo_dtype_table[t].bytes; }
-static inline hlo_dtype_class hlo_dtype_cls(hlo_dtype t) { return (hlo_dtype_class)hlo_dtype_table[t].cls; }
-static inline bool hlo_dtype_is_signed(hlo_dtype t) { return hlo_dtype_cls(t) == HLO_CLASS_SINT; }
+static inline int hlo_dtype_bytes(hlo_dtype t) {
+  return hlo_dtype_table[t].bytes;
+}
+static inline hlo_dtype_class hlo_dtype_cls(hlo_dtype t) {
+  return (hlo_dtype_class)hlo_dtype_table[t].cls;
+}
+static inline bool hlo_dtype_is_signed(hlo_dtype t) {
+  return hlo_dtype_cls(t) == HLO_CLASS_SINT;
+}
 static inline bool hlo_dtype_is_integer(hlo_dtype t) {
   return hlo_dtype_cls(t) == HLO_CLASS_SINT || hlo_dtype_cls(t) == HLO_CLASS_UINT;
 }
-static inline bool hlo_dtype_is_float(hlo_dtype t) { return hlo_dtype_cls(t) == HLO_CLASS_FLOAT; }
-static inline bool hlo_dtype_is_complex(hlo_dtype t) { return hlo_dtype_cls(t) == HLO_CLASS_COMPLEX; }
+static inline bool hlo_dtype_is_float(hlo_dtype t) {
+  return hlo_dtype_cls(t) == HLO_CLASS_FLOAT;
+}
+static inline bool hlo_dtype_is_complex(hlo_dtype t) {
+  return hlo_dtype_cls(t) == HLO_CLASS_COMPLEX;
+}
 // c64 -> f32, c128 -> f64, others themselves.
 hlo_dtype hlo_dtype_real_part(hlo_dtype t);
 // false if unknown

@@ -5,7 +5,7 @@
 #include "hlo/eval_internal.h"
 
 // A strided copy of one element size; strides are in bytes.
-#define COPY_LOOP(T)                                                                               \
+#define COPY_LOOP(T) \
   for (int64_t i = 0; i < n; i++) memcpy((char *)out + i * out_stride, (const char *)in + i * in_stride, sizeof(T))
 
 void hlo_copy_strided(int64_t n, int element_bytes, void *out, int64_t out_stride, const void *in, int64_t in_stride) {
@@ -51,14 +51,16 @@ static hlo_eval_fn find(hlo_op op, const void *attrs, const hlo_dtype *in, hlo_d
     default: break;
   }
   if (hlo_dtype_is_complex(in[0]) || hlo_dtype_is_complex(out)) return hlo_eval_find_complex(op, in[0], out);
-  return hlo_op_table[op].min_operands == 1 ? hlo_eval_find_unary(op, in[0], out) : hlo_eval_find_binary(op, in[0], out);
+  return hlo_op_table[op].min_operands == 1 ? hlo_eval_find_unary(op, in[0], out)
+                                            : hlo_eval_find_binary(op, in[0], out);
 }
 
 hlo_eval_fn hlo_eval_lookup(hlo_op op, const void *attrs, int n_operands, const hlo_dtype *in, hlo_dtype out,
                             hlo_eval_param *out_param, const char **out_reason) {
-  static const char *const not_elementwise = "not an elementwise operation", *const bad_count = "wrong number of operands",
-                    *const mixed = "operands of different element types",
-                    *const undefined = "operation not defined for this element type";
+  static const char *const not_elementwise = "not an elementwise operation",
+                           *const bad_count = "wrong number of operands",
+                           *const mixed = "operands of different element types",
+                           *const undefined = "operation not defined for this element type";
   const char *reason = NULL;
   hlo_eval_fn fn = NULL;
   memset(out_param, 0, sizeof *out_param);

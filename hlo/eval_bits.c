@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations on the bits of a float: reduce_precision and next_after, for every float type by its exponent and mantissa
-// widths. Every format here is sign-magnitude (but E8M0, which is positive), so neighbours differ by one in the pattern.
+// widths. Every format here is sign-magnitude (but E8M0, which is positive), so neighbours differ by one in the
+// pattern.
 #include "hlo/eval_internal.h"
 
 typedef struct format {
@@ -10,7 +11,8 @@ typedef struct format {
 static format format_of(hlo_dtype t) {
   switch (t) {
 #define M(name, bits, e, m, bias, kind) \
-  case FORMAT_##name: return (format){bits, e, m};
+  case FORMAT_##name:                   \
+    return (format){bits, e, m};
 #define FORMAT_f16 HLO_F16
 #define FORMAT_bf16 HLO_BF16
 #define FORMAT_f8E5M2 HLO_F8E5M2
@@ -83,10 +85,13 @@ static int64_t bias_of(hlo_dtype t, format f) {
 }
 
 // In FNUZ formats the pattern of -0 is NaN; they have only +0.
-static uint64_t zero_of(hlo_dtype t, uint64_t sign) { return sign && value_of(t, sign) != 0 ? 0 : sign; }
+static uint64_t zero_of(hlo_dtype t, uint64_t sign) {
+  return sign && value_of(t, sign) != 0 ? 0 : sign;
+}
 
-// Rounds the mantissa to m bits (ties to even, carrying into the exponent); then what exceeds the exponent range of e bits
-// becomes infinity or zero. NaN stays, or becomes infinity when no mantissa bit is left to tell it apart (as in XLA).
+// Rounds the mantissa to m bits (ties to even, carrying into the exponent); then what exceeds the exponent range of e
+// bits becomes infinity or zero. NaN stays, or becomes infinity when no mantissa bit is left to tell it apart (as in
+// XLA).
 static uint64_t reduce_one(hlo_dtype t, format f, uint64_t x, int64_t e, int64_t m) {
   uint64_t sign = f.exponent + f.mantissa < f.bits ? x & ((uint64_t)1 << (f.bits - 1)) : 0;
   uint64_t magnitude = x ^ sign;
@@ -109,8 +114,8 @@ static uint64_t reduce_one(hlo_dtype t, format f, uint64_t x, int64_t e, int64_t
 }
 
 // reduce_one for the formats of IEEE 754, without branches.
-#define REDUCE_LOOP(NAME, U, EXPONENT, MANTISSA)                                                                    \
-  LEMNOS_CLONES static void NAME(int64_t n, const U *x, U *y, int64_t e, int64_t m) {                               \
+#define REDUCE_LOOP(NAME, U, EXPONENT, MANTISSA)                                                                     \
+  LEMNOS_CLONES static void NAME(int64_t n, const U *x, U *y, int64_t e, int64_t m) {                                \
     const U sign_bit = (U)1 << (EXPONENT + MANTISSA), infinity = (U)(sign_bit - ((U)1 << MANTISSA));                 \
     const int64_t bias = ((int64_t)1 << (EXPONENT - 1)) - 1, range = e < EXPONENT ? ((int64_t)1 << (e - 1)) - 1 : 0; \
     const int cut = m < MANTISSA ? MANTISSA - (int)m : 0;                                                            \

@@ -18,14 +18,16 @@ static inline int64_t key_f64(double x) {
 }
 
 // D(direction, operator)
+// clang-format off
 #define DIRECTIONS(D, ...) \
   D(EQ, ==, __VA_ARGS__) D(NE, !=, __VA_ARGS__) D(GE, >=, __VA_ARGS__) D(GT, >, __VA_ARGS__)                \
   D(LE, <=, __VA_ARGS__) D(LT, <, __VA_ARGS__)
-#define COMPARE_LOOP(DIR, o, NAME, T, KEY)                                                         \
+// clang-format on
+#define COMPARE_LOOP(DIR, o, NAME, T, KEY)                                                             \
   static void DIR##_##NAME(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) { \
-    const T *x = in[0], *z = in[1];                                                                \
-    uint8_t *y = out;                                                                              \
-    LEMNOS_IVDEP for (int64_t i = 0; i < n; i++) y[i] = KEY(x[i]) o KEY(z[i]);                     \
+    const T *x = in[0], *z = in[1];                                                                    \
+    uint8_t *y = out;                                                                                  \
+    LEMNOS_IVDEP for (int64_t i = 0; i < n; i++) y[i] = KEY(x[i]) o KEY(z[i]);                         \
   }
 #define SAME(x) (x)
 DIRECTIONS(COMPARE_LOOP, S8, int8_t, SAME)
@@ -42,14 +44,13 @@ DIRECTIONS(COMPARE_LOOP, T32, float, key_f32)
 DIRECTIONS(COMPARE_LOOP, T64, double, key_f64)
 
 // Complex: K is SAME, or a key for total order of both parts.
-#define COMPLEX_LOOP(DIR, o, NAME, T, K)                                                               \
-  static void DIR##_##NAME(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) { \
-    const T *x = in[0], *z = in[1];                                                                    \
-    uint8_t *y = out;                                                                                  \
-    for (int64_t i = 0; i < n; i++) {                                                                  \
-      y[i] = COMPLEX_##DIR(K(x[2 * i]) == K(z[2 * i]), K(x[2 * i]) o K(z[2 * i]),                      \
-                           K(x[2 * i + 1]) o K(z[2 * i + 1]));                                         \
-    }                                                                                                  \
+#define COMPLEX_LOOP(DIR, o, NAME, T, K)                                                                              \
+  static void DIR##_##NAME(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {                \
+    const T *x = in[0], *z = in[1];                                                                                   \
+    uint8_t *y = out;                                                                                                 \
+    for (int64_t i = 0; i < n; i++) {                                                                                 \
+      y[i] = COMPLEX_##DIR(K(x[2 * i]) == K(z[2 * i]), K(x[2 * i]) o K(z[2 * i]), K(x[2 * i + 1]) o K(z[2 * i + 1])); \
+    }                                                                                                                 \
   }
 #define COMPLEX_EQ(same, re, im) ((re) && (im))
 #define COMPLEX_NE(same, re, im) ((re) || (im))
@@ -106,22 +107,26 @@ hlo_eval_fn hlo_eval_find_compare(int direction, int type, hlo_dtype in) {
                      HLO_COMPARISON_DIRECTION_GE == 2 && HLO_COMPARISON_DIRECTION_GT == 3 &&
                      HLO_COMPARISON_DIRECTION_LE == 4 && HLO_COMPARISON_DIRECTION_LT == 5,
                  "order of enums.def");
-#define CASE(ENUM, NAME)                                                                                          \
-  case HLO_##ENUM: {                                                                                              \
-    static const hlo_eval_fn row[] = {EQ_##NAME, NE_##NAME, GE_##NAME, GT_##NAME, LE_##NAME, LT_##NAME};          \
-    return row[direction];                                                                                        \
+#define CASE(ENUM, NAME)                                                                                 \
+  case HLO_##ENUM: {                                                                                     \
+    static const hlo_eval_fn row[] = {EQ_##NAME, NE_##NAME, GE_##NAME, GT_##NAME, LE_##NAME, LT_##NAME}; \
+    return row[direction];                                                                               \
   }
   if (direction < 0 || direction > HLO_COMPARISON_DIRECTION_LT) return NULL;
   if (eval_is_small(in)) return type == HLO_COMPARISON_TYPE_TOTALORDER ? compare_small_total : compare_small;
   if (type == HLO_COMPARISON_TYPE_TOTALORDER) switch (in) {
+      // clang-format off
       CASE(F32, T32) CASE(F64, T64) CASE(C64, CT64) CASE(C128, CT128)
       default: break;
+      // clang-format on
     }
   switch (in) {
+    // clang-format off
     CASE(PRED, U8) CASE(S2, S8) CASE(S4, S8) CASE(S8, S8) CASE(S16, S16) CASE(S32, S32) CASE(S64, S64)
     CASE(U2, U8) CASE(U4, U8) CASE(U8, U8) CASE(U16, U16) CASE(U32, U32) CASE(U64, U64)
     CASE(F32, F32) CASE(F64, F64) CASE(C64, C64) CASE(C128, C128)
     default: return NULL;
+    // clang-format on
   }
 #undef CASE
 }
@@ -131,15 +136,15 @@ hlo_eval_fn hlo_eval_find_compare(int direction, int type, hlo_dtype in) {
 typedef struct bits128 {
   uint64_t u[2];
 } bits128;
-#define SELECT_LOOP(NAME, T)                                                                          \
-  static void NAME(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {        \
-    const uint8_t *p = in[0];                                                                         \
-    const T *x = in[1], *z = in[2];                                                                   \
-    T *y = out;                                                                                       \
-    LEMNOS_IVDEP for (int64_t i = 0; i < n; i++) {                                                    \
-      T a = x[i], b = z[i];                                                                           \
-      y[i] = p[i] ? a : b;                                                                            \
-    }                                                                                                 \
+#define SELECT_LOOP(NAME, T)                                                                   \
+  static void NAME(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) { \
+    const uint8_t *p = in[0];                                                                  \
+    const T *x = in[1], *z = in[2];                                                            \
+    T *y = out;                                                                                \
+    LEMNOS_IVDEP for (int64_t i = 0; i < n; i++) {                                             \
+      T a = x[i], b = z[i];                                                                    \
+      y[i] = p[i] ? a : b;                                                                     \
+    }                                                                                          \
   }
 SELECT_LOOP(select_1, uint8_t)
 SELECT_LOOP(select_2, uint16_t)
@@ -149,15 +154,15 @@ SELECT_LOOP(select_16, bits128)
 
 // --- clamp
 
-#define CLAMP_LOOP(NAME, T, MAX, MIN)                                                          \
+#define CLAMP_LOOP(NAME, T, MAX, MIN)                                                                        \
   LEMNOS_CLONES static void NAME(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) { \
-    const T *low = in[0], *x = in[1], *high = in[2];                                           \
-    T *y = out;                                                                                \
-    LEMNOS_IVDEP for (int64_t i = 0; i < n; i++) {                                             \
-      T v = x[i], l = low[i], h = high[i];                                                     \
-      v = MAX(v, l);                                                                           \
-      y[i] = MIN(v, h);                                                                        \
-    }                                                                                          \
+    const T *low = in[0], *x = in[1], *high = in[2];                                                         \
+    T *y = out;                                                                                              \
+    LEMNOS_IVDEP for (int64_t i = 0; i < n; i++) {                                                           \
+      T v = x[i], l = low[i], h = high[i];                                                                   \
+      v = MAX(v, l);                                                                                         \
+      y[i] = MIN(v, h);                                                                                      \
+    }                                                                                                        \
   }
 #define INT_MAX_OF(a, b) ((a) > (b) ? (a) : (b))
 #define INT_MIN_OF(a, b) ((a) < (b) ? (a) : (b))
@@ -216,11 +221,16 @@ hlo_eval_fn hlo_eval_find_ternary(hlo_op op, hlo_dtype in, hlo_dtype out) {
   if (eval_is_small(in)) return clamp_small;
   if (hlo_dtype_is_complex(in)) return clamp_complex;
   switch (in) {
-    case HLO_S2: case HLO_S4: case HLO_S8: return clamp_S8;
+    case HLO_S2:
+    case HLO_S4:
+    case HLO_S8: return clamp_S8;
     case HLO_S16: return clamp_S16;
     case HLO_S32: return clamp_S32;
     case HLO_S64: return clamp_S64;
-    case HLO_PRED: case HLO_U2: case HLO_U4: case HLO_U8: return clamp_U8;
+    case HLO_PRED:
+    case HLO_U2:
+    case HLO_U4:
+    case HLO_U8: return clamp_U8;
     case HLO_U16: return clamp_U16;
     case HLO_U32: return clamp_U32;
     case HLO_U64: return clamp_U64;

@@ -56,11 +56,11 @@ static const double power_pi[POWER_PARTS] = {0x1.31d89cd9128a5p-217, 0x1.4cf98e8
       y[i + 1] = (T)r.im;                                                                      \
     }                                                                                          \
   }
-#define COMPLEX_UNARY(OP, fn)         \
-  UNARY_LOOP(OP##_C64, float, d, fn)  \
+#define COMPLEX_UNARY(OP, fn)        \
+  UNARY_LOOP(OP##_C64, float, d, fn) \
   UNARY_LOOP(OP##_C128, double, l, fn)
-#define COMPLEX_BINARY(OP, fn)         \
-  BINARY_LOOP(OP##_C64, float, d, fn)  \
+#define COMPLEX_BINARY(OP, fn)        \
+  BINARY_LOOP(OP##_C64, float, d, fn) \
   BINARY_LOOP(OP##_C128, double, l, fn)
 // c64 by blocks in vectors, the scalar loop where those are unsure.
 #define COMPLEX_FAST_UNARY(OP, fn, fast)                                                           \
@@ -85,21 +85,21 @@ static const double power_pi[POWER_PARTS] = {0x1.31d89cd9128a5p-217, 0x1.4cf98e8
 
 // --- between complex and its parts
 
-#define PARTS(SUFFIX, T, hypotenuse)                                                                        \
-  static void real_##SUFFIX(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {     \
-    hlo_copy_strided(n, sizeof(T), out, sizeof(T), in[0], 2 * sizeof(T));                                   \
-  }                                                                                                         \
-  static void imag_##SUFFIX(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {     \
-    hlo_copy_strided(n, sizeof(T), out, sizeof(T), (const T *)in[0] + 1, 2 * sizeof(T));                    \
-  }                                                                                                         \
-  static void abs_exact_##SUFFIX(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {      \
-    const T *x = in[0];                                                                                     \
-    T *y = out;                                                                                             \
-    for (int64_t i = 0; i < n; i++) y[i] = (T)(hypotenuse);                                                 \
-  }                                                                                                         \
-  static void complex_##SUFFIX(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {  \
-    hlo_copy_strided(n, sizeof(T), out, 2 * sizeof(T), in[0], sizeof(T));                                   \
-    hlo_copy_strided(n, sizeof(T), (T *)out + 1, 2 * sizeof(T), in[1], sizeof(T));                          \
+#define PARTS(SUFFIX, T, hypotenuse)                                                                         \
+  static void real_##SUFFIX(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {      \
+    hlo_copy_strided(n, sizeof(T), out, sizeof(T), in[0], 2 * sizeof(T));                                    \
+  }                                                                                                          \
+  static void imag_##SUFFIX(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {      \
+    hlo_copy_strided(n, sizeof(T), out, sizeof(T), (const T *)in[0] + 1, 2 * sizeof(T));                     \
+  }                                                                                                          \
+  static void abs_exact_##SUFFIX(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) { \
+    const T *x = in[0];                                                                                      \
+    T *y = out;                                                                                              \
+    for (int64_t i = 0; i < n; i++) y[i] = (T)(hypotenuse);                                                  \
+  }                                                                                                          \
+  static void complex_##SUFFIX(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {   \
+    hlo_copy_strided(n, sizeof(T), out, 2 * sizeof(T), in[0], sizeof(T));                                    \
+    hlo_copy_strided(n, sizeof(T), (T *)out + 1, 2 * sizeof(T), in[1], sizeof(T));                           \
   }
 PARTS(C64, float, hypot(x[2 * i], x[2 * i + 1]))
 PARTS(C128, double, hypotl(x[2 * i], x[2 * i + 1]))
@@ -127,8 +127,10 @@ hlo_eval_fn hlo_eval_find_complex(hlo_op op, hlo_dtype in, hlo_dtype out) {
   switch (op) {
 #define COMPLEX_UNARY(OP, fn) \
   case HLO_OP_##OP: return in == HLO_C64 ? OP##_C64 : OP##_C128;
+// clang-format off
 #define COMPLEX_BINARY(OP, fn) \
   case HLO_OP_##OP: return in == HLO_C64 ? OP##_C64 : OP##_C128;
+// clang-format on
 #include "hlo/scalar.def"
     default: return NULL;
   }

@@ -2,19 +2,22 @@
 // Complex functions, once for double (which serves c64) and once for long double (which serves c128). eval_complex.c
 // includes this twice with R (real type), N(name) (suffixes our names), M(name) (suffixes libm names) defined.
 //
-// The wider type's exponent range means that squares and products of c64 (c128) parts neither overflow nor vanish, so the
-// plain formulas are robust; its extra precision (29 bits, 11 bits) absorbs the rounding of intermediate steps. Where
-// cancellation could still eat it (|1+z| near 1 in log1p, |z| near 1 in atanh) the formulas avoid it. Special values follow
-// C99 Annex G, except where XLA and StableHLO's tests differ: multiplication is the plain formula, which does not recover
-// infinities from NaNs; exp(+-inf + i y) is NaN for y not finite; rsqrt(0) is (inf, NaN).
-// Inverse trigonometric functions after Hull, Fairgrieve, Tang: "Implementing the complex arcsine and arccosine functions
-// using exception handling", ACM TOMS 23 (1997), with the cases for overflow left out as the wider range has none.
+// The wider type's exponent range means that squares and products of c64 (c128) parts neither overflow nor vanish, so
+// the plain formulas are robust; its extra precision (29 bits, 11 bits) absorbs the rounding of intermediate steps.
+// Where cancellation could still eat it (|1+z| near 1 in log1p, |z| near 1 in atanh) the formulas avoid it. Special
+// values follow C99 Annex G, except where XLA and StableHLO's tests differ: multiplication is the plain formula, which
+// does not recover infinities from NaNs; exp(+-inf + i y) is NaN for y not finite; rsqrt(0) is (inf, NaN).
+// Inverse trigonometric functions after Hull, Fairgrieve, Tang: "Implementing the complex arcsine and arccosine
+// functions using exception handling", ACM TOMS 23 (1997), with the cases for overflow left out as the wider range has
+// none.
 
 typedef struct N(cplx) {
   R re, im;
 } N(cplx);
 
-static inline N(cplx) N(c_make)(R re, R im) { return (N(cplx)){re, im}; }
+static inline N(cplx) N(c_make)(R re, R im) {
+  return (N(cplx)){re, im};
+}
 // Reading the parts of a complex as an array is what C guarantees (6.2.5), and CMPLX variants differ between compilers.
 static inline R _Complex N(c_to)(N(cplx) z) {
   R _Complex c;
@@ -26,17 +29,29 @@ static inline N(cplx) N(c_from)(R _Complex c) {
   memcpy(&z, &c, sizeof z);
   return z;
 }
-static inline bool N(c_finite)(N(cplx) z) { return isfinite(z.re) && isfinite(z.im); }
+static inline bool N(c_finite)(N(cplx) z) {
+  return isfinite(z.re) && isfinite(z.im);
+}
 
-static N(cplx) N(c_negate)(N(cplx) a) { return N(c_make)(-a.re, -a.im); }
-static N(cplx) N(c_conj)(N(cplx) a) { return N(c_make)(a.re, -a.im); }
-static N(cplx) N(c_add)(N(cplx) a, N(cplx) b) { return N(c_make)(a.re + b.re, a.im + b.im); }
-static N(cplx) N(c_subtract)(N(cplx) a, N(cplx) b) { return N(c_make)(a.re - b.re, a.im - b.im); }
+static N(cplx) N(c_negate)(N(cplx) a) {
+  return N(c_make)(-a.re, -a.im);
+}
+static N(cplx) N(c_conj)(N(cplx) a) {
+  return N(c_make)(a.re, -a.im);
+}
+static N(cplx) N(c_add)(N(cplx) a, N(cplx) b) {
+  return N(c_make)(a.re + b.re, a.im + b.im);
+}
+static N(cplx) N(c_subtract)(N(cplx) a, N(cplx) b) {
+  return N(c_make)(a.re - b.re, a.im - b.im);
+}
 
 static N(cplx) N(c_multiply)(N(cplx) a, N(cplx) b) {
   return N(c_make)(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re);
 }
-static N(cplx) N(c_square)(N(cplx) a) { return N(c_make)((a.re - a.im) * (a.re + a.im), 2 * a.re * a.im); }
+static N(cplx) N(c_square)(N(cplx) a) {
+  return N(c_make)((a.re - a.im) * (a.re + a.im), 2 * a.re * a.im);
+}
 
 static N(cplx) N(c_divide)(N(cplx) a, N(cplx) b) {
   if (b.im == 0 && b.re != 0 && N(c_finite)(b) && N(c_finite)(a)) return N(c_make)(a.re / b.re, a.im / b.re);
@@ -47,7 +62,9 @@ static N(cplx) N(c_divide)(N(cplx) a, N(cplx) b) {
   return N(c_from)(N(c_to)(a) / N(c_to)(b));
 }
 
-static R N(c_abs)(N(cplx) a) { return M(hypot)(a.re, a.im); }
+static R N(c_abs)(N(cplx) a) {
+  return M(hypot)(a.re, a.im);
+}
 
 static N(cplx) N(c_sign)(N(cplx) a) {
   if (a.re != a.re || a.im != a.im) return N(c_make)(NAN, NAN);
@@ -56,13 +73,17 @@ static N(cplx) N(c_sign)(N(cplx) a) {
   return N(c_make)(a.re / m, a.im / m);
 }
 
-static N(cplx) N(c_sqrt)(N(cplx) a) { return N(c_from)(M(csqrt)(N(c_to)(a))); }
+static N(cplx) N(c_sqrt)(N(cplx) a) {
+  return N(c_from)(M(csqrt)(N(c_to)(a)));
+}
 
-static N(cplx) N(c_polar)(R r, R angle) { return N(c_make)(r * M(cos)(angle), r * M(sin)(angle)); }
+static N(cplx) N(c_polar)(R r, R angle) {
+  return N(c_make)(r * M(cos)(angle), r * M(sin)(angle));
+}
 
 static N(cplx) N(c_rsqrt)(N(cplx) a) {
   if (a.re == 0 && a.im == 0) return N(c_make)(INFINITY, NAN);  // a pole without direction, as XLA has it
-  if (N(c_finite)(a)) {  // 1 / w = conj(w) / |z|
+  if (N(c_finite)(a)) {                                         // 1 / w = conj(w) / |z|
     N(cplx) w = N(c_sqrt)(a);
     R m = N(c_abs)(a);
     return N(c_make)(w.re / m, -w.im / m);
@@ -80,13 +101,27 @@ static N(cplx) N(c_exp)(N(cplx) a) {
   if (isinf(a.re) && !isfinite(a.im)) return N(c_make)(NAN, NAN);
   return N(c_from)(M(cexp)(N(c_to)(a)));
 }
-static N(cplx) N(c_log)(N(cplx) a) { return N(c_from)(M(clog)(N(c_to)(a))); }
-static N(cplx) N(c_cos)(N(cplx) a) { return N(c_from)(M(ccos)(N(c_to)(a))); }
-static N(cplx) N(c_sin)(N(cplx) a) { return N(c_from)(M(csin)(N(c_to)(a))); }
-static N(cplx) N(c_tan)(N(cplx) a) { return N(c_from)(M(ctan)(N(c_to)(a))); }
-static N(cplx) N(c_tanh)(N(cplx) a) { return N(c_from)(M(ctanh)(N(c_to)(a))); }
-static N(cplx) N(c_cosh)(N(cplx) a) { return N(c_from)(M(ccosh)(N(c_to)(a))); }
-static N(cplx) N(c_sinh)(N(cplx) a) { return N(c_from)(M(csinh)(N(c_to)(a))); }
+static N(cplx) N(c_log)(N(cplx) a) {
+  return N(c_from)(M(clog)(N(c_to)(a)));
+}
+static N(cplx) N(c_cos)(N(cplx) a) {
+  return N(c_from)(M(ccos)(N(c_to)(a)));
+}
+static N(cplx) N(c_sin)(N(cplx) a) {
+  return N(c_from)(M(csin)(N(c_to)(a)));
+}
+static N(cplx) N(c_tan)(N(cplx) a) {
+  return N(c_from)(M(ctan)(N(c_to)(a)));
+}
+static N(cplx) N(c_tanh)(N(cplx) a) {
+  return N(c_from)(M(ctanh)(N(c_to)(a)));
+}
+static N(cplx) N(c_cosh)(N(cplx) a) {
+  return N(c_from)(M(ccosh)(N(c_to)(a)));
+}
+static N(cplx) N(c_sinh)(N(cplx) a) {
+  return N(c_from)(M(csinh)(N(c_to)(a)));
+}
 
 // exp(z) - 1 = (expm1(x) cos y - 2 sin^2(y/2), exp(x) sin y)
 static N(cplx) N(c_expm1)(N(cplx) a) {
@@ -118,9 +153,9 @@ static N(cplx) N(c_log1p)(N(cplx) a) {
   return N(c_make)(M(log1p)(N(c_sum_products)(x, x, y, y, 2 * x)) / 2, angle);
 }
 
-// 1 / (1 + exp(-z)) = (exp(x) + cos y + i sin y) / (2 (cosh x + cos y)), which has poles at odd multiples of i pi: near them
-// exp(x) + cos y = expm1(x) + 2 cos^2(y/2) and cosh x + cos y = 2 (sinh^2(x/2) + cos^2(y/2)); far from them both sides are
-// divided by exp(|x|).
+// 1 / (1 + exp(-z)) = (exp(x) + cos y + i sin y) / (2 (cosh x + cos y)), which has poles at odd multiples of i pi: near
+// them exp(x) + cos y = expm1(x) + 2 cos^2(y/2) and cosh x + cos y = 2 (sinh^2(x/2) + cos^2(y/2)); far from them both
+// sides are divided by exp(|x|).
 static N(cplx) N(c_logistic)(N(cplx) a) {
   if (!N(c_finite)(a)) {
     N(cplx) e = N(c_exp)(N(c_make)(-a.re, -a.im));
@@ -142,7 +177,9 @@ static N(cplx) N(c_remainder)(N(cplx) a, N(cplx) b) {
   return N(c_subtract)(a, N(c_multiply)(N(c_make)(M(trunc)(q.re), M(trunc)(q.im)), b));
 }
 
-static bool N(c_is_nan)(N(cplx) a) { return a.re != a.re || a.im != a.im; }
+static bool N(c_is_nan)(N(cplx) a) {
+  return a.re != a.re || a.im != a.im;
+}
 static N(cplx) N(c_max)(N(cplx) a, N(cplx) b) {
   if (N(c_is_nan)(a)) return a;
   if (N(c_is_nan)(b)) return b;
@@ -155,8 +192,8 @@ static N(cplx) N(c_min)(N(cplx) a, N(cplx) b) {
 }
 
 // w with asin(z) = (atan2(x, w.re), sign(y) w.im), acos(z) = (atan2(w.re, x), -sign(y) w.im); both parts of w >= 0.
-// With r = |z+1|, s = |z-1|, a = (r+s)/2: w.re = sqrt((a-x)(a+x)), w.im = log(a + sqrt(a^2-1)); a-x and a-1 are written as
-// sums of non-negative terms. For z not finite: the limits.
+// With r = |z+1|, s = |z-1|, a = (r+s)/2: w.re = sqrt((a-x)(a+x)), w.im = log(a + sqrt(a^2-1)); a-x and a-1 are written
+// as sums of non-negative terms. For z not finite: the limits.
 static N(cplx) N(c_asin_acos_kernel)(N(cplx) z) {
   R x = M(fabs)(z.re), y = M(fabs)(z.im);
   if (!(x < INFINITY && y < INFINITY)) {
@@ -211,8 +248,8 @@ static N(cplx) N(c_atan)(N(cplx) z) {
   return N(c_make)(w.im, -w.re);
 }
 
-// atan2(y, x) = -i log((x + i y) / sqrt(x^2 + y^2)), which loses a small part of the result to cancellation; but it equals
-// atan(y / x) or that plus or minus pi, so the formula only says which.
+// atan2(y, x) = -i log((x + i y) / sqrt(x^2 + y^2)), which loses a small part of the result to cancellation; but it
+// equals atan(y / x) or that plus or minus pi, so the formula only says which.
 static N(cplx) N(c_atan2)(N(cplx) y, N(cplx) x) {
   if (y.im == 0 && x.im == 0) return N(c_make)(M(atan2)(y.re, x.re), 0);
   N(cplx) r = N(c_sqrt)(N(c_add)(N(c_square)(x), N(c_square)(y)));

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Complex functions of c64 in vectors of doubles, with the bits of the scalar ones (eval_complex_body.h).
 //
-// A part p of a result is computed with a relative error below 2^-42, that of the scalar formula (C library included) is
-// below 2^-43 where this file answers. If p (1 - 2^-40) and p (1 + 2^-40) round to the same float, then so does what the
-// scalar formula gives (Ziv's rounding test; it holds for exact, subnormal, zero and overflowing parts, too). Otherwise
-// (2^-15 of random parts), where a part is NaN here (outside the domain, or lost to cancellation), the scalar code is asked.
+// A part p of a result is computed with a relative error below 2^-42, that of the scalar formula (C library included)
+// is below 2^-43 where this file answers. If p (1 - 2^-40) and p (1 + 2^-40) round to the same float, then so does what
+// the scalar formula gives (Ziv's rounding test; it holds for exact, subnormal, zero and overflowing parts, too).
+// Otherwise (2^-15 of random parts), where a part is NaN here (outside the domain, or lost to cancellation), the scalar
+// code is asked.
 // So no result depends on the approximations, nor on the instruction set or contraction to FMA, which this file allows.
 //
 // Bounds, relative unless told: eps = 2^-52.
@@ -59,7 +60,7 @@ INLINE double copy_sign(double x, double from) {
 
 // --- exp, expm1, sinh, cosh of a part, |x| < 690
 typedef struct split {
-  double up, down;    // 2^k, 2^-k
+  double up, down;     // 2^k, 2^-k
   double sinh, cosh1;  // sinh r, cosh r - 1
 } split;
 
@@ -99,7 +100,8 @@ typedef struct turn {
 
 INLINE turn reduce(double y) {
   double k = y * 6.36619772367581382433e-01 + ROUNDER, kk = k - ROUNDER;
-  double r = ((y - kk * 1.57079632673412561417e+00) - kk * 6.07710050630396597660e-11) - kk * 2.02226624879595063154e-21;
+  double r =
+      ((y - kk * 1.57079632673412561417e+00) - kk * 6.07710050630396597660e-11) - kk * 2.02226624879595063154e-21;
   double z = r * r;
   double s = -0x1.ae600a926c89ap-26 + z * 0x1.5e0af186af739p-33;
   s = 0x1.71de37961e4c6p-19 + z * s;
@@ -278,7 +280,7 @@ INLINE parts cbrt_one(double x, double y) {
 }
 INLINE parts sign_one(double x, double y) {
   double s = x * x + y * y, d = 1 / sqrt(s);
-  return when(s < INFINITY, s > 0 ? x * d : 0, s > 0 ? y * d : 0);
+  return when(s<INFINITY, s> 0 ? x * d : 0, s > 0 ? y * d : 0);
 }
 INLINE double abs_one(double x, double y) {
   double s = x * x + y * y;
@@ -308,14 +310,13 @@ INLINE parts power_one(double x, double y, double u, double v) {
 #define WIDEST
 #endif
 #if defined(__x86_64__) && defined(__GNUC__)
-#define VERSIONS(NAME, PARAMS, ARGS, LOOP)                                                                          \
-  __attribute__((target("avx512f,avx512dq,avx512vl,fma" WIDEST), noinline)) static bool NAME##_avx512 PARAMS LOOP   \
-  __attribute__((target("avx2,fma"), noinline)) static bool NAME##_avx2 PARAMS LOOP                                 \
-  __attribute__((noinline)) static bool NAME##_base PARAMS LOOP                                                     \
-  bool hlo_complex_##NAME PARAMS {                                                                                  \
-    if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) return NAME##_avx512 ARGS;        \
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return NAME##_avx2 ARGS;                   \
-    return NAME##_base ARGS;                                                                                        \
+#define VERSIONS(NAME, PARAMS, ARGS, LOOP)                                                                        \
+  __attribute__((target("avx512f,avx512dq,avx512vl,fma" WIDEST), noinline)) static bool NAME##_avx512 PARAMS LOOP \
+      __attribute__((target("avx2,fma"), noinline)) static bool NAME##_avx2 PARAMS LOOP                           \
+      __attribute__((noinline)) static bool NAME##_base PARAMS LOOP bool hlo_complex_##NAME PARAMS {              \
+    if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) return NAME##_avx512 ARGS;      \
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return NAME##_avx2 ARGS;                 \
+    return NAME##_base ARGS;                                                                                      \
   }
 #else
 #define VERSIONS(NAME, PARAMS, ARGS, LOOP) bool hlo_complex_##NAME PARAMS LOOP
@@ -360,33 +361,33 @@ INLINE bool narrow_real(int64_t n, const double *re, float *restrict out, uint32
 #define narrow(...) narrow_within(TEST, __VA_ARGS__)
 #define narrow_power(...) narrow_within(TEST_POWER, __VA_ARGS__)
 #define ARRAY(name) double name[EVAL_BLOCK] __attribute__((aligned(64)))
-#define UNARY(NAME)                                                                                              \
-  VERSIONS(NAME, (int64_t n, const float *x, float *restrict out, uint32_t *restrict unsure), (n, x, out, unsure), {  \
-    ARRAY(a);                                                                                                    \
-    ARRAY(b);                                                                                                    \
-    widen(n, x, a, b);                                                                                           \
-    for (int64_t i = 0; i < ROUNDED(n); i++) {                                                                   \
-      parts r = NAME##_one(a[i], b[i]);                                                                          \
-      a[i] = r.re;                                                                                               \
-      b[i] = r.im;                                                                                               \
-    }                                                                                                            \
-    return narrow(n, a, b, out, unsure);                                                                         \
+#define UNARY(NAME)                                                                                                  \
+  VERSIONS(NAME, (int64_t n, const float *x, float *restrict out, uint32_t *restrict unsure), (n, x, out, unsure), { \
+    ARRAY(a);                                                                                                        \
+    ARRAY(b);                                                                                                        \
+    widen(n, x, a, b);                                                                                               \
+    for (int64_t i = 0; i < ROUNDED(n); i++) {                                                                       \
+      parts r = NAME##_one(a[i], b[i]);                                                                              \
+      a[i] = r.re;                                                                                                   \
+      b[i] = r.im;                                                                                                   \
+    }                                                                                                                \
+    return narrow(n, a, b, out, unsure);                                                                             \
   })
-#define BINARY(NAME, ROUND)                                                                                      \
-  VERSIONS(NAME, (int64_t n, const float *x, const float *z, float *restrict out, uint32_t *restrict unsure),    \
-           (n, x, z, out, unsure), {                                                                             \
-             ARRAY(a);                                                                                           \
-             ARRAY(b);                                                                                           \
-             ARRAY(c);                                                                                           \
-             ARRAY(d);                                                                                           \
-             widen(n, x, a, b);                                                                                  \
-             widen(n, z, c, d);                                                                                  \
-             for (int64_t i = 0; i < ROUNDED(n); i++) {                                                          \
-               parts r = NAME##_one(a[i], b[i], c[i], d[i]);                                                     \
-               a[i] = r.re;                                                                                      \
-               b[i] = r.im;                                                                                      \
-             }                                                                                                   \
-             return ROUND(n, a, b, out, unsure);                                                                 \
+#define BINARY(NAME, ROUND)                                                                                   \
+  VERSIONS(NAME, (int64_t n, const float *x, const float *z, float *restrict out, uint32_t *restrict unsure), \
+           (n, x, z, out, unsure), {                                                                          \
+             ARRAY(a);                                                                                        \
+             ARRAY(b);                                                                                        \
+             ARRAY(c);                                                                                        \
+             ARRAY(d);                                                                                        \
+             widen(n, x, a, b);                                                                               \
+             widen(n, z, c, d);                                                                               \
+             for (int64_t i = 0; i < ROUNDED(n); i++) {                                                       \
+               parts r = NAME##_one(a[i], b[i], c[i], d[i]);                                                  \
+               a[i] = r.re;                                                                                   \
+               b[i] = r.im;                                                                                   \
+             }                                                                                                \
+             return ROUND(n, a, b, out, unsure);                                                              \
            })
 
 UNARY(exp)

@@ -5,7 +5,8 @@
 
 #include "hlo/eval_internal.h"
 
-// Up to EVAL_BLOCK elements of c64 (abs: to f32). unsure[i] says that out does not hold element i; true if there is any.
+// Up to EVAL_BLOCK elements of c64 (abs: to f32). unsure[i] says that out does not hold element i; true if there is
+// any.
 typedef bool (*hlo_complex_unary_fn)(int64_t n, const float *x, float *restrict out, uint32_t *restrict unsure);
 typedef bool (*hlo_complex_binary_fn)(int64_t n, const float *x, const float *z, float *restrict out,
                                       uint32_t *restrict unsure);

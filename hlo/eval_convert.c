@@ -9,36 +9,38 @@
 //   float to float      rounded once to nearest even from the exact value
 //   complex             the imaginary part is dropped, or zero
 //
-// The pairs among pred, integers, f32, f64 are typed loops; small floats go through blocks of floats, in which all are exact.
+// The pairs among pred, integers, f32, f64 are typed loops; small floats go through blocks of floats, in which all are
+// exact.
 #include "hlo/eval_internal.h"
 
 // --- typed pairs
 
 // 2^bits as a double, exact; the first value above the range.
-#define TWO_TO(bits) ((double)((uint64_t)1 << ((bits) - 1)) * 2)
+#define TWO_TO(bits) ((double)((uint64_t)1 << ((bits)-1)) * 2)
 
 // f32 is exact in a double, so one saturating conversion serves both.
-#define FLOAT_TO_INT(ENUM, T, W, WS, BITS, SIGNED, A, B)                                                     \
-  static inline T to_##ENUM(double x) {                                                                  \
-    const double high = SIGNED ? TWO_TO(BITS) / 2 : TWO_TO(BITS), low = SIGNED ? -high : 0;              \
-    const uint64_t max = (uint64_t)-1 >> (64 - BITS + SIGNED);                                           \
-    if (x >= high) return (T)max;                                                                        \
-    if (!(x > low)) return x != x ? 0 : SIGNED ? (T)(-(int64_t)(max)-1) : 0;                             \
-    return SIGNED ? (T)(int64_t)x : (T)(uint64_t)x;                                                      \
+#define FLOAT_TO_INT(ENUM, T, W, WS, BITS, SIGNED, A, B)                                    \
+  static inline T to_##ENUM(double x) {                                                     \
+    const double high = SIGNED ? TWO_TO(BITS) / 2 : TWO_TO(BITS), low = SIGNED ? -high : 0; \
+    const uint64_t max = (uint64_t)-1 >> (64 - BITS + SIGNED);                              \
+    if (x >= high) return (T)max;                                                           \
+    if (!(x > low)) return x != x ? 0 : SIGNED ? (T)(-(int64_t)(max)-1) : 0;                \
+    return SIGNED ? (T)(int64_t)x : (T)(uint64_t)x;                                         \
   }
 EVAL_INTS(FLOAT_TO_INT, , )
 
-#define LOOP(NAME, TI, TO, expr)                                                               \
+#define LOOP(NAME, TI, TO, expr)                                                                             \
   LEMNOS_CLONES static void NAME(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) { \
-    const TI *x = in[0];                                                                       \
-    TO *y = out;                                                                               \
-    for (int64_t i = 0; i < n; i++) {                                                          \
-      TI a = x[i];                                                                             \
-      y[i] = (TO)(expr);                                                                       \
-    }                                                                                          \
+    const TI *x = in[0];                                                                                     \
+    TO *y = out;                                                                                             \
+    for (int64_t i = 0; i < n; i++) {                                                                        \
+      TI a = x[i];                                                                                           \
+      y[i] = (TO)(expr);                                                                                     \
+    }                                                                                                        \
   }
 
 // From an integer (or pred) type F to every type of the core.
+// clang-format off
 #define INT_TO_ALL(F, TI)                                        \
   LOOP(F##_to_PRED, TI, uint8_t, a != 0)                         \
   LOOP(F##_to_S2, TI, int8_t, eval_wrap_S2((uint64_t)a))         \
@@ -71,6 +73,7 @@ EVAL_INTS(FLOAT_TO_INT, , )
   LOOP(F##_to_U64, TI, uint64_t, to_U64(a))   \
   LOOP(F##_to_F32, TI, float, a)              \
   LOOP(F##_to_F64, TI, double, a)
+// clang-format on
 #define INT_SOURCE(ENUM, T, W, WS, BITS, SIGNED, A, B) INT_TO_ALL(ENUM, T)
 EVAL_INTS(INT_SOURCE, , )
 INT_TO_ALL(PRED, uint8_t)
@@ -84,11 +87,14 @@ static int core_index(hlo_dtype t) {
 }
 
 static hlo_eval_fn find_core(hlo_dtype in, hlo_dtype out) {
-#define ROW(F)                                                                                                      \
-  {F##_to_PRED, F##_to_S2, F##_to_S4, F##_to_S8, F##_to_S16, F##_to_S32, F##_to_S64, F##_to_U2, F##_to_U4, F##_to_U8, \
-   F##_to_U16,  F##_to_U32, F##_to_U64, F##_to_F32, F##_to_F64}
-  static const hlo_eval_fn table[15][15] = {ROW(PRED), ROW(S2), ROW(S4),  ROW(S8),  ROW(S16), ROW(S32), ROW(S64), ROW(U2),
-                                            ROW(U4),   ROW(U8), ROW(U16), ROW(U32), ROW(U64), ROW(F32), ROW(F64)};
+#define ROW(F)                                                                                                         \
+  {                                                                                                                    \
+    F##_to_PRED, F##_to_S2, F##_to_S4, F##_to_S8, F##_to_S16, F##_to_S32, F##_to_S64, F##_to_U2, F##_to_U4, F##_to_U8, \
+        F##_to_U16, F##_to_U32, F##_to_U64, F##_to_F32, F##_to_F64                                                     \
+  }
+  static const hlo_eval_fn table[15][15] = {ROW(PRED), ROW(S2),  ROW(S4),  ROW(S8),  ROW(S16),
+                                            ROW(S32),  ROW(S64), ROW(U2),  ROW(U4),  ROW(U8),
+                                            ROW(U16),  ROW(U32), ROW(U64), ROW(F32), ROW(F64)};
   _Static_assert(HLO_PRED == 0 && HLO_U64 == 12, "order of dtypes.def");
   int i = core_index(in), o = core_index(out);
   return i < 0 || o < 0 ? NULL : table[i][o];

@@ -2,11 +2,12 @@
 // Transcendental functions for f32 and narrower, in vectors of doubles, with the results of the C library's double
 // functions bit for bit.
 //
-// Each function here has a relative error below 2^-46 (pow: 2^-42) on its domain, and gives NaN outside it. What the caller
-// wants is the value rounded to 24 bits or fewer. The points where such a rounding changes have at most 25 significant
-// bits, so the low 28 bits of their double are zero (12 bits or fewer: the low 40). Where the low bits of the approximation
-// are further from zero than its error and the library's together, both round to the same number; elsewhere (a few in a
-// million, exact values, and NaN) the library is asked. So no result depends on the approximation (Ziv's rounding test).
+// Each function here has a relative error below 2^-46 (pow: 2^-42) on its domain, and gives NaN outside it. What the
+// caller wants is the value rounded to 24 bits or fewer. The points where such a rounding changes have at most 25
+// significant bits, so the low 28 bits of their double are zero (12 bits or fewer: the low 40). Where the low bits of
+// the approximation are further from zero than its error and the library's together, both round to the same number;
+// elsewhere (a few in a million, exact values, and NaN) the library is asked. So no result depends on the approximation
+// (Ziv's rounding test).
 //
 // The loops have no branches, calls or tables, so that compilers turn them into vectors. No contraction, fixed order.
 #include "hlo/eval_fast.h"
@@ -86,7 +87,8 @@ typedef struct reduced {
 } reduced;
 static inline reduced sin_cos(double x) {
   double k = x * 6.36619772367581382433e-01 + ROUNDER, kk = k - ROUNDER;
-  double r = ((x - kk * 1.57079632673412561417e+00) - kk * 6.07710050630396597660e-11) - kk * 2.02226624871116645580e-21;
+  double r =
+      ((x - kk * 1.57079632673412561417e+00) - kk * 6.07710050630396597660e-11) - kk * 2.02226624871116645580e-21;
   r -= kk * 8.47842766036889956997e-32;
   double z = r * r;
   double p = 1.0 / 6227020800 - z * (1.0 / 1307674368000.0);
@@ -127,15 +129,15 @@ static inline double atan_unit(double t) {
 }
 
 // Versions of a function that is not static would be exported, whatever its visibility: each loop is static.
-#define UNARY(NAME, expr)                                                                               \
-  LEMNOS_CLONES static void loop_##NAME(int64_t n, const double *restrict x, double *restrict y) {      \
-    for (int64_t i = 0; i < n; i++) {                                                                   \
-      double a = x[i];                                                                                  \
-      y[i] = (expr);                                                                                    \
-    }                                                                                                   \
-  }                                                                                                     \
-  void hlo_fast_##NAME(int64_t n, const double *restrict x, double *restrict y) {                       \
-    loop_##NAME(n, x, y);                                                                               \
+#define UNARY(NAME, expr)                                                                          \
+  LEMNOS_CLONES static void loop_##NAME(int64_t n, const double *restrict x, double *restrict y) { \
+    for (int64_t i = 0; i < n; i++) {                                                              \
+      double a = x[i];                                                                             \
+      y[i] = (expr);                                                                               \
+    }                                                                                              \
+  }                                                                                                \
+  void hlo_fast_##NAME(int64_t n, const double *restrict x, double *restrict y) {                  \
+    loop_##NAME(n, x, y);                                                                          \
   }
 
 static inline double logistic(double a) {
@@ -168,7 +170,8 @@ static inline double arctangent(double a) {
   double r = atan_unit((far ? 1 : b) / (far ? b : 1));
   return copysign(far ? 1.57079632679489661923 - r : r, a);
 }
-// a^(-1/3) from a guess within 4 % (a linear function of the exponent and the top of the fraction) by two steps of third
+// a^(-1/3) from a guess within 4 % (a linear function of the exponent and the top of the fraction) by two steps of
+// third
 // order: with e = 1 - a r^3, r (1 - e)^(-1/3).
 static inline double cube_root(double a) {
   double m = fabs(a), top = of_bits(bits_of(m) >> 32 | bits_of(0x1p52)) - 0x1p52;
@@ -202,8 +205,7 @@ UNARY(atan, fabs(a) > 0x1p-400 && fabs(a) < 0x1p400 ? arctangent(a) : NAN)
 UNARY(rsqrt, a > 0x1p-1000 && a < 0x1p1000 ? reciprocal_root(a) : NAN)
 UNARY(cbrt, fabs(a) > 0x1p-1000 && fabs(a) < 0x1p1000 ? cube_root(a) : NAN)
 
-LEMNOS_CLONES static void loop_pow(int64_t n, const double *restrict x, const double *restrict y,
-                                   double *restrict z) {
+LEMNOS_CLONES static void loop_pow(int64_t n, const double *restrict x, const double *restrict y, double *restrict z) {
   for (int64_t i = 0; i < n; i++) {
     double a = x[i], e = y[i] * log_any(a), r = exp_any(fabs(e) < 690 ? e : 0);
     z[i] = a > 0x1p-1000 && a < 0x1p1000 && fabs(e) < 690 ? r : NAN;
@@ -211,7 +213,7 @@ LEMNOS_CLONES static void loop_pow(int64_t n, const double *restrict x, const do
 }
 
 LEMNOS_CLONES static void loop_atan2(int64_t n, const double *restrict x, const double *restrict y,
-                                   double *restrict z) {
+                                     double *restrict z) {
   for (int64_t i = 0; i < n; i++) {
     double a = fabs(x[i]), b = fabs(y[i]), low = a < b ? a : b, high = a < b ? b : a;
     double r = atan_unit(low / high);
@@ -222,8 +224,8 @@ LEMNOS_CLONES static void loop_atan2(int64_t n, const double *restrict x, const 
   }
 }
 
-// Of numbers with at most 24 bits whose quotient is below 2^28: the products below are exact, and so the remainder, which
-// the rounded quotient may miss by one divisor.
+// Of numbers with at most 24 bits whose quotient is below 2^28: the products below are exact, and so the remainder,
+// which the rounded quotient may miss by one divisor.
 LEMNOS_CLONES static void loop_fmod(int64_t n, const double *restrict x, const double *restrict y, double *restrict z) {
   for (int64_t i = 0; i < n; i++) {
     double a = fabs(x[i]), b = fabs(y[i]), q = a / b, k = (q - 0.5) + ROUNDER - ROUNDER;
@@ -246,8 +248,7 @@ void hlo_fast_atan2(int64_t n, const double *restrict x, const double *restrict 
   loop_atan2(n, x, y, z);
 }
 
-// --- the rounding test
-// ---------------------------------------------------------------------------------------------------
+// --- the rounding test ---------------------------------------------------------------------------
 
 // Is the low part of a double's bits within `margin` of zero (from both sides)?
 static inline uint64_t unsure(double y, uint64_t low, uint64_t margin) {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Complex power, once for double and once for long double like eval_complex_body.h, behind which it is included with the
-// same R, N and M, and DIGITS, the bits of R's mantissa.
+// Complex power, once for double and once for long double like eval_complex_body.h, behind which it is included with
+// the same R, N and M, and DIGITS, the bits of R's mantissa.
 //
 // a^b = exp(u) (cos v + i sin v) with u + i v = b log a. Errors of u and v are errors of the result relative to exp(u),
 // so u and v are computed as sums of two R: log |a| and arg a by series in that arithmetic (Dekker: "A floating-point
-// technique for extending the available precision", Numerische Mathematik 18, 1971), their products exactly. Where b log a
-// is small and v is not near a multiple of pi/2, R alone is enough for c64.
+// technique for extending the available precision", Numerische Mathematik 18, 1971), their products exactly. Where b
+// log a is small and v is not near a multiple of pi/2, R alone is enough for c64.
 //
 // Parts that are zero are exactly so: with b real (or |a| = 1), v is a multiple of pi/2 only if a lies on an axis or a
-// diagonal (arguments of Gaussian rationals that are rational multiples of pi), where it is counted in eighths of a turn.
+// diagonal (arguments of Gaussian rationals that are rational multiples of pi), where it is counted in eighths of a
+// turn.
 
 typedef struct N(pair) {
   R hi, lo;
@@ -44,8 +45,12 @@ static N(pair) N(pair_multiply)(N(pair) a, N(pair) b) {
   return N(pair_quick_sum)(p.hi, p.lo + (a.hi * b.lo + a.lo * b.hi));
 }
 
-static N(pair) N(pair_scale)(N(pair) a, R by) { return (N(pair)){a.hi * by, a.lo * by}; }  // by a power of 2
-static N(pair) N(pair_times)(N(pair) a, R b) { return N(pair_multiply)(a, (N(pair)){b, 0}); }
+static N(pair) N(pair_scale)(N(pair) a, R by) {
+  return (N(pair)){a.hi * by, a.lo * by};
+}  // by a power of 2
+static N(pair) N(pair_times)(N(pair) a, R b) {
+  return N(pair_multiply)(a, (N(pair)){b, 0});
+}
 
 static N(pair) N(pair_divide)(N(pair) a, N(pair) b) {
   R q = a.hi / b.hi;
@@ -68,8 +73,8 @@ static N(pair) N(pair_constant)(const double *parts) {
   return s;
 }
 
-// sum over j of (sign s^2)^j s / (2 j + 1): atanh (sign 1) or arctan (-1), for |s| <= 1/5. The terms from DIGITS / 4 on are
-// below an ulp of R, so R is enough for them.
+// sum over j of (sign s^2)^j s / (2 j + 1): atanh (sign 1) or arctan (-1), for |s| <= 1/5. The terms from DIGITS / 4 on
+// are below an ulp of R, so R is enough for them.
 static N(pair) N(odd_series)(N(pair) s, R sign) {
   N(pair) w = N(pair_scale)(N(pair_multiply)(s, s), sign), sum = {0, 0};
   int j = DIGITS / 2 + 2;
@@ -83,8 +88,8 @@ static N(pair) N(odd_series)(N(pair) s, R sign) {
 
 // --- logarithm and argument of finite numbers that are not 0 -------------------------------------
 
-// log |a| = e log 2 + log(1 + t) / 2 with the larger part of a / 2^e in [sqrt(1/2), sqrt(2)), t = (x - 1)(x + 1) + y^2 and
-// log(1 + t) = 2 atanh(t / (2 + t)) for 1 + t in [2/3, 4/3], to which a power of 2 brings it.
+// log |a| = e log 2 + log(1 + t) / 2 with the larger part of a / 2^e in [sqrt(1/2), sqrt(2)), t = (x - 1)(x + 1) + y^2
+// and log(1 + t) = 2 atanh(t / (2 + t)) for 1 + t in [2/3, 4/3], to which a power of 2 brings it.
 static N(pair) N(log_modulus)(N(cplx) a) {
   R x = M(fabs)(a.re), y = M(fabs)(a.im);
   if (x < y) {
@@ -163,7 +168,7 @@ static N(cplx) N(power_in_pairs)(N(cplx) a, N(cplx) b) {
 }
 
 // Where R is much wider than the result: the plain formula, if it is good enough; false: it is not.
-static bool N(power_in_r)(N(cplx) a, N(cplx) b, N(cplx) *out) {
+static bool N(power_in_r)(N(cplx) a, N(cplx) b, N(cplx) * out) {
   if (DIGITS != 53) return false;
   N(cplx) log = N(c_log)(a);
   R u = b.re * log.re - b.im * log.im, v = b.re * log.im + b.im * log.re, s = M(sin)(v), c = M(cos)(v), m = M(exp)(u);

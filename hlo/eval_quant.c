@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // uniform_quantize (from float, or from another quantized type) and uniform_dequantize.
 //
-// As the specification's quantize() and dequantize(): each step is rounded to the expressed type. Blocks of doubles carry
-// values of the expressed type, rounded after every step. The difference stored - zero_point is taken exactly, not in the
-// storage type, where it could wrap. Scales are rounded to the expressed type first. NaN quantizes as convert does: 0,
-// clamped to the storage range.
+// As the specification's quantize() and dequantize(): each step is rounded to the expressed type. Blocks of doubles
+// carry values of the expressed type, rounded after every step. The difference stored - zero_point is taken exactly,
+// not in the storage type, where it could wrap. Scales are rounded to the expressed type first. NaN quantizes as
+// convert does: 0, clamped to the storage range.
 #include "hlo/eval_internal.h"
 
 static void round_block(hlo_dtype t, int64_t n, double *x) {
@@ -22,7 +22,9 @@ static double round_one(hlo_dtype t, double x) {
   return x;
 }
 
-static int64_t channel_of(const hlo_quant *q, int64_t channel) { return q->n_scales == 1 ? 0 : channel; }
+static int64_t channel_of(const hlo_quant *q, int64_t channel) {
+  return q->n_scales == 1 ? 0 : channel;
+}
 
 static void load_float(hlo_dtype t, int64_t n, const void *in, double *out) {
   if (t == HLO_F32)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Block codecs of small floats (f4, f6, f8, bf16, f16): the results of base/half.h, in loops without branches.
 //
-// A value is decoded to a float, in which all are exact, and encoded from one: the magnitude's bits are rebased and rounded
-// as an integer, a carry moving into the exponent by itself; subnormal results are rounded by adding the float whose last
-// bit has the value of theirs. Doubles are first rounded to odd floats (see odd_floats), so that only one rounding counts.
+// A value is decoded to a float, in which all are exact, and encoded from one: the magnitude's bits are rebased and
+// rounded as an integer, a carry moving into the exponent by itself; subnormal results are rounded by adding the float
+// whose last bit has the value of theirs. Doubles are first rounded to odd floats (see odd_floats), so that only one
+// rounding counts.
 #include "hlo/eval_internal.h"
 
 typedef enum kind { IEEE, FN, FNUZ, FINITE, E8M0 } kind;  // as in base/half.h
@@ -41,7 +42,8 @@ static inline uint32_t byte_from_float(float x, int exponent, int mantissa, int 
   const uint32_t unit = (uint32_t)(128 - bias + cut) << 23;  // its last bit is worth the smallest value
   uint32_t sign_bit = 1u << (exponent + mantissa), infinity = ((1u << exponent) - 1) << mantissa;
   uint32_t sign = u >> 31 ? sign_bit : 0;
-  uint32_t code = ((magnitude + (1u << (cut - 1)) - 1 + (magnitude >> cut & 1)) >> cut) - ((uint32_t)(127 - bias) << mantissa);
+  uint32_t code =
+      ((magnitude + (1u << (cut - 1)) - 1 + (magnitude >> cut & 1)) >> cut) - ((uint32_t)(127 - bias) << mantissa);
   uint32_t tiny = half_bits_of(half_float_of(magnitude) + half_float_of(unit)) - unit;
   code = magnitude < (uint32_t)(128 - bias) << 23 ? tiny : code;
   bool nan = magnitude > 0x7f800000;
@@ -59,6 +61,7 @@ static inline uint32_t byte_from_float(float x, int exponent, int mantissa, int 
 }
 
 // X(dtype, name, exponent bits, mantissa bits, bias, kind): one row of SMALL_FLOATS each
+// clang-format off
 #define BYTE_FORMATS(X)                       \
   X(F8E5M2, f8E5M2, 5, 2, 15, IEEE)           \
   X(F8E4M3, f8E4M3, 4, 3, 7, IEEE)            \
@@ -71,13 +74,14 @@ static inline uint32_t byte_from_float(float x, int exponent, int mantissa, int 
   X(F6E2M3FN, f6E2M3FN, 2, 3, 1, FINITE)      \
   X(F6E3M2FN, f6E3M2FN, 3, 2, 3, FINITE)      \
   X(F4E2M1FN, f4E2M1FN, 2, 1, 1, FINITE)
+// clang-format on
 
-#define BYTE_LOOPS(ENUM, name, e, m, bias, kind)                                                        \
-  LEMNOS_CLONES static void name##_to_floats(int64_t n, const uint8_t *restrict x, float *restrict y) {  \
-    for (int64_t i = 0; i < n; i++) y[i] = byte_to_float(x[i], e, m, bias, kind);                        \
-  }                                                                                                      \
+#define BYTE_LOOPS(ENUM, name, e, m, bias, kind)                                                          \
+  LEMNOS_CLONES static void name##_to_floats(int64_t n, const uint8_t *restrict x, float *restrict y) {   \
+    for (int64_t i = 0; i < n; i++) y[i] = byte_to_float(x[i], e, m, bias, kind);                         \
+  }                                                                                                       \
   LEMNOS_CLONES static void name##_from_floats(int64_t n, const float *restrict x, uint8_t *restrict y) { \
-    for (int64_t i = 0; i < n; i++) y[i] = (uint8_t)byte_from_float(x[i], e, m, bias, kind);             \
+    for (int64_t i = 0; i < n; i++) y[i] = (uint8_t)byte_from_float(x[i], e, m, bias, kind);              \
   }
 BYTE_FORMATS(BYTE_LOOPS)
 
@@ -90,7 +94,7 @@ static inline float quiet(float x) {
 
 #define HALF_LOOPS(name)                                                                                   \
   LEMNOS_CLONES static void name##_to_floats(int64_t n, const uint16_t *restrict x, float *restrict y) {   \
-    for (int64_t i = 0; i < n; i++) y[i] = quiet(name##_to_f32(x[i]));                                       \
+    for (int64_t i = 0; i < n; i++) y[i] = quiet(name##_to_f32(x[i]));                                     \
   }                                                                                                        \
   LEMNOS_CLONES static void name##_from_floats(int64_t n, const float *restrict x, uint16_t *restrict y) { \
     for (int64_t i = 0; i < n; i++) y[i] = name##_from_f32(x[i]);                                          \
@@ -132,8 +136,9 @@ LEMNOS_CLONES static void narrow(int64_t n, const double *restrict in, float *re
   for (int64_t i = 0; i < n; i++) out[i] = (float)in[i];
 }
 
-// Doubles as floats rounded to odd: the last bit is set if anything was cut off, so that a second rounding to at most 22
-// bits is right. false: some are below the normal floats, where this does not hold, or NaN, whose bits it would change.
+// Doubles as floats rounded to odd: the last bit is set if anything was cut off, so that a second rounding to at most
+// 22 bits is right. false: some are below the normal floats, where this does not hold, or NaN, whose bits it would
+// change.
 LEMNOS_CLONES static bool odd_floats(int64_t n, const double *restrict in, float *restrict out) {
   const uint64_t cut = (UINT64_C(1) << 29) - 1;
   uint64_t tiny = 0;
@@ -163,9 +168,9 @@ static void encode_each(hlo_dtype t, int64_t n, const double *in, void *out) {
   uint16_t *h = out;
   uint8_t *b = out;
   switch (t) {
-#define CASE(ENUM, name, ...)                                                \
-  case HLO_##ENUM:                                                           \
-    for (int64_t i = 0; i < n; i++) b[i] = (uint8_t)name##_from_f64(in[i]);  \
+#define CASE(ENUM, name, ...)                                               \
+  case HLO_##ENUM:                                                          \
+    for (int64_t i = 0; i < n; i++) b[i] = (uint8_t)name##_from_f64(in[i]); \
     return;
     BYTE_FORMATS(CASE)
 #undef CASE

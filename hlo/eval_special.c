@@ -45,7 +45,7 @@ long double hlo_erf_invl(long double x) {
   if (x == 1 || x == -1) return x * (long double)INFINITY;
   if (fabsl(x) < 1e-12L) return x * (sqrtl(EVAL_PI) / 2);  // the next term is x^2 pi/12 smaller
   long double u = fabsl(x), y = erf_inv_start((double)u);
-  if (!isfinite(y)) y = 5.9L;  // u rounded to 1 in double
+  if (!isfinite(y)) y = 5.9L;     // u rounded to 1 in double
   for (int i = 0; i < 40; i++) {  // two or three; more in the far tail, where the start is poor
     long double f = u > 0.5L ? (1 - u) - erfcl(y) : erfl(y) - u;
     long double step = f / (2 / sqrtl(EVAL_PI) * expl(-y * y));
@@ -54,13 +54,17 @@ long double hlo_erf_invl(long double x) {
   }
   return copysignl(y, x);
 }
-double hlo_erf_inv(double x) { return (double)hlo_erf_invl(x); }
+double hlo_erf_inv(double x) {
+  return (double)hlo_erf_invl(x);
+}
 
 // digamma(root + d) = sum c[k] d^(k+1)
 static long double digamma_near_root(long double d) {
+  // clang-format off
   static const long double c[] = {
 #include "hlo/eval_digamma_root.def"
   };
+  // clang-format on
   long double s = 0;
   for (int k = (int)(sizeof c / sizeof c[0]) - 1; k >= 0; k--) s = s * d + c[k];
   return s * d;
@@ -68,9 +72,8 @@ static long double digamma_near_root(long double d) {
 
 long double hlo_digammal(long double x) {
   // B_2k / 2k
-  static const long double b[] = {1 / 12.0L,    -1 / 120.0L, 1 / 252.0L,        -1 / 240.0L,
-                                  1 / 132.0L,   -691 / 32760.0L, 1 / 12.0L,     -3617 / 8160.0L,
-                                  43867 / 14364.0L, -174611 / 6600.0L};
+  static const long double b[] = {1 / 12.0L,       -1 / 120.0L, 1 / 252.0L,      -1 / 240.0L,      1 / 132.0L,
+                                  -691 / 32760.0L, 1 / 12.0L,   -3617 / 8160.0L, 43867 / 14364.0L, -174611 / 6600.0L};
   if (x != x || x == -(long double)INFINITY || (x <= 0 && x == floorl(x))) return NAN;
   if (x == (long double)INFINITY) return x;
   if (x < 0) {
@@ -85,7 +88,9 @@ long double hlo_digammal(long double x) {
   for (int k = 9; k >= 0; k--) s = (s + b[k]) * y;
   return logl(x) - 0.5L / x - s - shift;
 }
-double hlo_digamma(double x) { return (double)hlo_digammal(x); }
+double hlo_digamma(double x) {
+  return (double)hlo_digammal(x);
+}
 
 // q > 0, s > 1, both finite
 static long double zeta_positive(long double s, long double q) {
@@ -136,7 +141,9 @@ long double hlo_zetal(long double s, long double q) {
   if (isinf(s)) return q > 1 ? 0 : q == 1 ? 1 : (long double)INFINITY;
   return zeta_positive(s, q);
 }
-double hlo_zeta(double s, double q) { return (double)hlo_zetal(s, q); }
+double hlo_zeta(double s, double q) {
+  return (double)hlo_zetal(s, q);
+}
 
 long double hlo_polygammal(long double n, long double x) {
   if (n != n || x != x || n < 0 || n != floorl(n) || isinf(n)) return NAN;
@@ -145,7 +152,9 @@ long double hlo_polygammal(long double n, long double x) {
   if (isinf(factorial)) r = z == 0 ? 0 : copysignl(expl(hlo_lgammal(n + 1) + logl(fabsl(z))), z);
   return fmodl(n, 2) == 0 ? -r : r;
 }
-double hlo_polygamma(double n, double x) { return (double)hlo_polygammal(n, x); }
+double hlo_polygamma(double n, double x) {
+  return (double)hlo_polygammal(n, x);
+}
 
 long double hlo_bessel_i1el(long double x) {
   if (x != x) return x;
@@ -169,4 +178,6 @@ long double hlo_bessel_i1el(long double x) {
   }
   return copysignl(r, x);
 }
-double hlo_bessel_i1e(double x) { return (double)hlo_bessel_i1el(x); }
+double hlo_bessel_i1e(double x) {
+  return (double)hlo_bessel_i1el(x);
+}

@@ -8,41 +8,41 @@
 #include "hlo/eval_fast64.h"
 
 // --- integers
-#define INT_UNARY_LOOP(ENUM, T_, W_, WS_, BITS_, SIGNED_, OP, expr)                                        \
-  LEMNOS_CLONES static void OP##_##ENUM(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {       \
-    typedef T_ T;                                                                                           \
-    typedef W_ W;                                                                                           \
-    typedef WS_ WS;                                                                                         \
-    enum { BITS = BITS_, SIGNED = SIGNED_ };                                                                \
-    (void)sizeof(WS);                                                                                       \
-    const T *x = in[0];                                                                                     \
-    T *y = out;                                                                                             \
-    LEMNOS_IVDEP for (int64_t i = 0; i < n; i++) {                                                          \
-      T a = x[i];                                                                                           \
-      y[i] = eval_wrap_##ENUM(expr);                                                                        \
-    }                                                                                                       \
+#define INT_UNARY_LOOP(ENUM, T_, W_, WS_, BITS_, SIGNED_, OP, expr)                                                 \
+  LEMNOS_CLONES static void OP##_##ENUM(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) { \
+    typedef T_ T;                                                                                                   \
+    typedef W_ W;                                                                                                   \
+    typedef WS_ WS;                                                                                                 \
+    enum { BITS = BITS_, SIGNED = SIGNED_ };                                                                        \
+    (void)sizeof(WS);                                                                                               \
+    const T *x = in[0];                                                                                             \
+    T *y = out;                                                                                                     \
+    LEMNOS_IVDEP for (int64_t i = 0; i < n; i++) {                                                                  \
+      T a = x[i];                                                                                                   \
+      y[i] = eval_wrap_##ENUM(expr);                                                                                \
+    }                                                                                                               \
   }
 #define INT_UNARY(OP, expr) EVAL_INTS(INT_UNARY_LOOP, OP, expr)
 
-#define TYPED_UNARY_LOOP(NAME, TI, TO, expr)                                                         \
-  LEMNOS_CLONES static void NAME(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {       \
-    const TI *x = in[0];                                                                             \
-    TO *y = out;                                                                                     \
-    LEMNOS_IVDEP for (int64_t i = 0; i < n; i++) {                                                   \
-      TI a = x[i];                                                                                   \
-      y[i] = (TO)(expr);                                                                             \
-    }                                                                                                \
+#define TYPED_UNARY_LOOP(NAME, TI, TO, expr)                                                                 \
+  LEMNOS_CLONES static void NAME(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) { \
+    const TI *x = in[0];                                                                                     \
+    TO *y = out;                                                                                             \
+    LEMNOS_IVDEP for (int64_t i = 0; i < n; i++) {                                                           \
+      TI a = x[i];                                                                                           \
+      y[i] = (TO)(expr);                                                                                     \
+    }                                                                                                        \
   }
-#define WIDE_UNARY_LOOP(OP, expr)                                    \
-  LEMNOS_CLONES static void OP##_wide(int64_t n, double *x) {                      \
-    for (int64_t i = 0; i < n; i++) {                                \
-      double a = x[i];                                               \
-      x[i] = (expr);                                                 \
-    }                                                                \
+#define WIDE_UNARY_LOOP(OP, expr)                             \
+  LEMNOS_CLONES static void OP##_wide(int64_t n, double *x) { \
+    for (int64_t i = 0; i < n; i++) {                         \
+      double a = x[i];                                        \
+      x[i] = (expr);                                          \
+    }                                                         \
   }
-#define SMALL_UNARY(OP, via_float)                                                                      \
-  static void OP##_small(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {    \
-    small_unary(param->in_type, n, in[0], out, OP##_wide, via_float);                                   \
+#define SMALL_UNARY(OP, via_float)                                                                   \
+  static void OP##_small(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) { \
+    small_unary(param->in_type, n, in[0], out, OP##_wide, via_float);                                \
   }
 
 static void small_unary(hlo_dtype t, int64_t n, const void *in, void *out, eval_wide_unary_fn fn, bool via_float) {
@@ -77,15 +77,16 @@ static void fast_f32(int64_t n, const float *in, float *out, hlo_fast_unary_fn f
 }
 
 #define PRED_UNARY(OP, expr) TYPED_UNARY_LOOP(OP##_PRED, uint8_t, uint8_t, expr)
-#define HALF_UNARY_LOOP(NAME, half, expr)                                                                        \
-  LEMNOS_CLONES static void NAME(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {     \
-    const uint16_t *x = in[0];                                                                                   \
-    uint16_t *y = out;                                                                                           \
-    LEMNOS_IVDEP for (int64_t i = 0; i < n; i++) {                                                               \
-      float a = half##_to_f32(x[i]);                                                                             \
-      y[i] = half##_from_f32(expr);                                                                              \
-    }                                                                                                            \
+#define HALF_UNARY_LOOP(NAME, half, expr)                                                                    \
+  LEMNOS_CLONES static void NAME(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) { \
+    const uint16_t *x = in[0];                                                                               \
+    uint16_t *y = out;                                                                                       \
+    LEMNOS_IVDEP for (int64_t i = 0; i < n; i++) {                                                           \
+      float a = half##_to_f32(x[i]);                                                                         \
+      y[i] = half##_from_f32(expr);                                                                          \
+    }                                                                                                        \
   }
+// clang-format off
 #define FLOAT_UNARY(OP, expr32, expr64)            \
   TYPED_UNARY_LOOP(OP##_F32, float, float, expr32)   \
   TYPED_UNARY_LOOP(OP##_F64, double, double, expr64) \
@@ -93,37 +94,38 @@ static void fast_f32(int64_t n, const float *in, float *out, hlo_fast_unary_fn f
   HALF_UNARY_LOOP(OP##_F16, f16, expr32)             \
   WIDE_UNARY_LOOP(OP, expr64)                        \
   SMALL_UNARY(OP, true)
-#define LIBRARY_UNARY_LOOP(NAME, TI, TO, expr)                                                     \
-  static void NAME(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {       \
-    const TI *x = in[0];                                                                             \
-    TO *y = out;                                                                                     \
-    for (int64_t i = 0; i < n; i++) {                                                                \
-      TI a = x[i];                                                                                   \
-      y[i] = (TO)(expr);                                                                             \
-    }                                                                                                \
+// clang-format on
+#define LIBRARY_UNARY_LOOP(NAME, TI, TO, expr)                                                 \
+  static void NAME(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) { \
+    const TI *x = in[0];                                                                       \
+    TO *y = out;                                                                               \
+    for (int64_t i = 0; i < n; i++) {                                                          \
+      TI a = x[i];                                                                             \
+      y[i] = (TO)(expr);                                                                       \
+    }                                                                                          \
   }
-#define FAST_UNARY(OP, fn, fast)                                                                        \
-  static void OP##_F32(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {     \
-    fast_f32(n, in[0], out, hlo_fast_##fast, fn);                                                      \
-  }                                                                                                    \
-  static void OP##_F64(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) {     \
-    hlo_fast64_unary(n, in[0], out, &hlo_fast64_##fast, fn##l);                                         \
-  }                                                                                                    \
-  static void OP##_wide(int64_t n, double *x) {                                                        \
-    double y[EVAL_BLOCK];                                                                              \
-    hlo_fast_##fast(n, x, y);                                                                          \
-    hlo_fast_settle_unary(n, x, y, HLO_FAST_LOW_SMALL, fn);                                            \
-    memcpy(x, y, sizeof *x * (size_t)n);                                                               \
-  }                                                                                                    \
+#define FAST_UNARY(OP, fn, fast)                                                                   \
+  static void OP##_F32(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) { \
+    fast_f32(n, in[0], out, hlo_fast_##fast, fn);                                                  \
+  }                                                                                                \
+  static void OP##_F64(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) { \
+    hlo_fast64_unary(n, in[0], out, &hlo_fast64_##fast, fn##l);                                    \
+  }                                                                                                \
+  static void OP##_wide(int64_t n, double *x) {                                                    \
+    double y[EVAL_BLOCK];                                                                          \
+    hlo_fast_##fast(n, x, y);                                                                      \
+    hlo_fast_settle_unary(n, x, y, HLO_FAST_LOW_SMALL, fn);                                        \
+    memcpy(x, y, sizeof *x *(size_t)n);                                                            \
+  }                                                                                                \
   SMALL_UNARY(OP, false)
-#define WIDE_UNARY(OP, fn)                                      \
-  LIBRARY_UNARY_LOOP(OP##_F32, float, float, fn((double)a))         \
+#define WIDE_UNARY(OP, fn)                                            \
+  LIBRARY_UNARY_LOOP(OP##_F32, float, float, fn((double)a))           \
   LIBRARY_UNARY_LOOP(OP##_F64, double, double, fn##l((long double)a)) \
-  WIDE_UNARY_LOOP(OP, fn(a))                                      \
+  WIDE_UNARY_LOOP(OP, fn(a))                                          \
   SMALL_UNARY(OP, false)
-#define TEST_UNARY(OP, expr)                        \
-  TYPED_UNARY_LOOP(OP##_F32, float, uint8_t, expr)    \
-  TYPED_UNARY_LOOP(OP##_F64, double, uint8_t, expr)   \
+#define TEST_UNARY(OP, expr)                                                                         \
+  TYPED_UNARY_LOOP(OP##_F32, float, uint8_t, expr)                                                   \
+  TYPED_UNARY_LOOP(OP##_F64, double, uint8_t, expr)                                                  \
   static void OP##_small(const hlo_eval_param *param, int64_t n, const void *const *in, void *out) { \
     double x[EVAL_BLOCK];                                                                            \
     uint8_t *y = out;                                                                                \
@@ -143,10 +145,10 @@ static void fast_f32(int64_t n, const float *in, float *out, hlo_fast_unary_fn f
 // An op has rows of several classes, so each class has its own switch.
 static hlo_eval_fn find_int(hlo_op op, hlo_dtype t) {
   switch (op) {
-#define INT_UNARY(OP, expr)                            \
-  case HLO_OP_##OP: {                                  \
-    static const hlo_eval_fn row[] = EVAL_ALL_INTS(OP);     \
-    return row[t - HLO_S2];                            \
+#define INT_UNARY(OP, expr)                             \
+  case HLO_OP_##OP: {                                   \
+    static const hlo_eval_fn row[] = EVAL_ALL_INTS(OP); \
+    return row[t - HLO_S2];                             \
   }
 #include "hlo/scalar.def"
     default: return NULL;
@@ -155,8 +157,10 @@ static hlo_eval_fn find_int(hlo_op op, hlo_dtype t) {
 
 static hlo_eval_fn find_pred(hlo_op op) {
   switch (op) {
+// clang-format off
 #define PRED_UNARY(OP, expr) \
   case HLO_OP_##OP: return OP##_PRED;
+// clang-format on
 #include "hlo/scalar.def"
     default: return NULL;
   }

@@ -297,7 +297,8 @@ hlo_instr *hlo_instr_clone(const hlo_instr *i, hlo_computation *c, hlo_instr *be
 bool hlo_instr_has_side_effect(const hlo_instr *i) {
   if (hlo_op_has(i->op, HLO_TRAIT_S)) return true;
   if (i->op == HLO_OP_CUSTOM_CALL && HLO_ATTRS(i, custom_call)->has_side_effect) return true;
-  for (int k = 0; k < i->n_called; k++) HLO_FOR_EACH(inner, i->called[k])
-  if (hlo_instr_has_side_effect(inner)) return true;
+  for (int k = 0; k < i->n_called; k++)
+    HLO_FOR_EACH (inner, i->called[k])
+      if (hlo_instr_has_side_effect(inner)) return true;
   return false;
 }

@@ -92,11 +92,11 @@ static hlo_instr *clone_instr(cloner *c, const hlo_instr *i, hlo_computation *in
 static hlo_computation *clone_computation(cloner *c, const hlo_computation *old) {
   hlo_computation *copy = ptrmap_get(&c->computations, old);
   if (copy) return copy;
-  HLO_FOR_EACH(i, old)
-  for (int k = 0; k < i->n_called; k++) (void)clone_computation(c, i->called[k]);
+  HLO_FOR_EACH (i, old)
+    for (int k = 0; k < i->n_called; k++) (void)clone_computation(c, i->called[k]);
   copy = hlo_computation_create(c->into, old->name);
   ptrmap_put(NULL, &c->computations, old, copy);
-  HLO_FOR_EACH(i, old) c->instrs[i->id] = clone_instr(c, i, copy);
+  HLO_FOR_EACH (i, old) c->instrs[i->id] = clone_instr(c, i, copy);
   if (old->root) copy->root = c->instrs[old->root->id];
   return copy;
 }

@@ -10,11 +10,13 @@
 
 #include "hlo/infer_internal.h"
 
+// clang-format off
 static const infer_fn infer_table[HLO_OP_COUNT] = {
 #define OP(ENUM, stablehlo, text, min, max, called, traits, FAMILY, attrs, TYPES) hlo_infer_##ENUM,
 #include "hlo/ops.def"
 #undef OP
 };
+// clang-format on
 
 const char *infer_op_label(hlo_op op, char buffer[64]) {
   const char *name = hlo_op_table[op].stablehlo_name;
@@ -99,16 +101,11 @@ static bool check_enum(infer *f, const hlo_attr_desc *d, int value) {
 static bool check_attr(infer *f, const hlo_attr_desc *d) {
   const void *p = (const char *)f->attrs + d->offset;
   switch (d->kind) {
-    case HLO_ATTR_KIND_i64s:
-      return check_list(f, d, ((const hlo_i64s *)p)->n, ((const hlo_i64s *)p)->data);
-    case HLO_ATTR_KIND_window:
-      return check_list(f, d, ((const hlo_window *)p)->n, ((const hlo_window *)p)->dims);
-    case HLO_ATTR_KIND_padding:
-      return check_list(f, d, ((const hlo_padding *)p)->n, ((const hlo_padding *)p)->dims);
-    case HLO_ATTR_KIND_pairs:
-      return check_list(f, d, ((const hlo_pairs *)p)->n, ((const hlo_pairs *)p)->data);
-    case HLO_ATTR_KIND_dict:
-      return check_list(f, d, ((const hlo_dict *)p)->n, ((const hlo_dict *)p)->entries);
+    case HLO_ATTR_KIND_i64s: return check_list(f, d, ((const hlo_i64s *)p)->n, ((const hlo_i64s *)p)->data);
+    case HLO_ATTR_KIND_window: return check_list(f, d, ((const hlo_window *)p)->n, ((const hlo_window *)p)->dims);
+    case HLO_ATTR_KIND_padding: return check_list(f, d, ((const hlo_padding *)p)->n, ((const hlo_padding *)p)->dims);
+    case HLO_ATTR_KIND_pairs: return check_list(f, d, ((const hlo_pairs *)p)->n, ((const hlo_pairs *)p)->data);
+    case HLO_ATTR_KIND_dict: return check_list(f, d, ((const hlo_dict *)p)->n, ((const hlo_dict *)p)->entries);
     case HLO_ATTR_KIND_slice: {
       const hlo_slice *s = p;
       return check_list(f, d, s->n, s->start && s->limit && s->stride ? s->start : NULL);
@@ -131,9 +128,8 @@ static bool check_attr(infer *f, const hlo_attr_desc *d) {
       REQUIRE(f, l && l->shape && hlo_shape_is_array(l->shape), "attributes", "attribute %s is missing", d->field);
       return true;
     }
-#define ENUM_CASE(name)      \
-  case HLO_ATTR_KIND_##name: \
-    return check_enum(f, d, (int)*(const hlo_##name *)p);
+#define ENUM_CASE(name) \
+  case HLO_ATTR_KIND_##name: return check_enum(f, d, (int)*(const hlo_##name *)p);
       HLO_ENUMS(ENUM_CASE)
 #undef ENUM_CASE
     case HLO_ATTR_KIND_string:
@@ -146,8 +142,7 @@ static bool check_attr(infer *f, const hlo_attr_desc *d) {
     case HLO_ATTR_KIND_conv_dnums:
     case HLO_ATTR_KIND_gather_dnums:
     case HLO_ATTR_KIND_scatter_dnums:
-    case HLO_ATTR_KIND_COUNT:
-      return true;
+    case HLO_ATTR_KIND_COUNT: return true;
   }
   return true;
 }

@@ -258,8 +258,7 @@ INFER(REPLICA_ID) {
   return id(f);
 }
 
-// --- asynchronous operations
-// ------------------------------------------------------------------------------------------
+// --- asynchronous operations ---------------------------------------------------------------------
 
 static bool may_be_async(hlo_op op) {
   switch (op) {
@@ -272,17 +271,15 @@ static bool may_be_async(hlo_op op) {
     case HLO_OP_COLLECTIVE_REDUCE:
     case HLO_OP_SLICE:
     case HLO_OP_DYNAMIC_SLICE:
-    case HLO_OP_DYNAMIC_UPDATE_SLICE:
-      return true;
-    default:
-      return false;
+    case HLO_OP_DYNAMIC_UPDATE_SLICE: return true;
+    default: return false;
   }
 }
 
 INFER(ASYNC_START) {
   const hlo_computation *c = f->called[0];
   int ops = 0;
-  HLO_FOR_EACH(i, c) {
+  HLO_FOR_EACH (i, c) {
     // Parameters, and what packs several results, are no operations of the region's.
     if (i->op == HLO_OP_PARAMETER || i->op == HLO_OP_TUPLE || i->op == HLO_OP_GET_TUPLE_ELEMENT) continue;
     ops++;

@@ -5,8 +5,7 @@
 // and `conditional` one operand for each branch.
 #include "hlo/infer_internal.h"
 
-// --- control flow
-// -----------------------------------------------------------------------------------------------------
+// --- control flow --------------------------------------------------------------------------------
 
 static bool same_as(infer *f, const hlo_shape *have, const hlo_shape *want, const char *label, const char *what) {
   REQUIRE(f, infer_compatible(have, want) && infer_same_layout(have, want), label, "%s has type %s; expected %s", what,
@@ -117,8 +116,7 @@ INFER(CUSTOM_CALL) {
   return f->declared;
 }
 
-// --- tokens and feeds
-// -------------------------------------------------------------------------------------------------
+// --- tokens and feeds ----------------------------------------------------------------------------
 
 static bool token(infer *f, int i, const char *label) {
   REQUIRE(f, hlo_shape_is_token(infer_in(f, i)), label, "operand %d has type %s; expected a token", i,
@@ -194,8 +192,7 @@ INFER(RECV) {
   return fed(f, "result", "result", "result");
 }
 
-// --- checks
-// -----------------------------------------------------------------------------------------------------------
+// --- checks --------------------------------------------------------------------------------------
 
 static const hlo_shape *check_pair(infer *f, const hlo_shape *expected) {
   const hlo_shape *x = infer_in(f, 0);

@@ -8,8 +8,7 @@
 
 #include "hlo/infer_internal.h"
 
-// --- common to dot and convolution
-// ------------------------------------------------------------------------------------
+// --- common to dot and convolution ---------------------------------------------------------------
 
 static bool check_precision(infer *f, hlo_precisions p, const char *label) {
   REQUIRE(f, p.n <= 2, label, "operand_precision has %d entries; expected none or one for each of the 2 operands", p.n);
@@ -57,8 +56,7 @@ static bool check_types(infer *f, const hlo_shape *a, const hlo_shape *b, const 
   return true;
 }
 
-// --- dot
-// --------------------------------------------------------------------------------------------------------------
+// --- dot -----------------------------------------------------------------------------------------
 
 static hlo_i64s joined(infer *f, hlo_i64s a, hlo_i64s b) {
   int64_t *data = ARENA_ARRAY(f->arena, int64_t, a.n + b.n + 1);
@@ -222,8 +220,7 @@ INFER(DOT_GENERAL) {
   return infer_make(f, &d, f->declared ? f->declared : a);
 }
 
-// --- ragged dot
-// -------------------------------------------------------------------------------------------------------
+// --- ragged dot ----------------------------------------------------------------------------------
 //
 // The ragged dimension of lhs is free (m), contracting (k) or batching (b):
 //   m: [b,m,k], [g,b,k,n] -> [b,m,n]     k: [b,m,k], [b,k,n] -> [g,b,m,n]     b: [b,m,k], [b,k,n] -> [b,m,n]
@@ -290,8 +287,7 @@ INFER(RAGGED_DOT) {
   return infer_make(f, &d, f->declared ? f->declared : a);
 }
 
-// --- einsum
-// -----------------------------------------------------------------------------------------------------------
+// --- einsum --------------------------------------------------------------------------------------
 
 // "ij,jk->ik" with one letter for each dimension; ellipses are not supported.
 static const hlo_shape *einsum(infer *f, int n) {
@@ -342,8 +338,7 @@ INFER(UNARY_EINSUM) {
   return einsum(f, 1);
 }
 
-// --- convolution
-// ------------------------------------------------------------------------------------------------------
+// --- convolution ---------------------------------------------------------------------------------
 
 static bool check_labels(infer *f, int64_t a, int64_t b, hlo_i64s spatial, int rank, const char *what,
                          const char *size_label, const char *label) {

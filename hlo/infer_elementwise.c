@@ -5,8 +5,7 @@
 // operands' dimensions, the most specific ones where some are dynamic.
 #include "hlo/infer_internal.h"
 
-// --- one operand
-// ------------------------------------------------------------------------------------------------------
+// --- one operand ---------------------------------------------------------------------------------
 
 static const hlo_shape *same(infer *f) {
   f->result_label = "c1";
@@ -56,8 +55,7 @@ INFER(REDUCE_PRECISION) {
   return same(f);
 }
 
-// --- two operands
-// -----------------------------------------------------------------------------------------------------
+// --- two operands --------------------------------------------------------------------------------
 
 static bool alike(infer *f, int i, int k, const char *type_label, const char *dims_label) {
   const hlo_shape *a = infer_in(f, i), *b = infer_in(f, k);
@@ -81,10 +79,10 @@ BINARY(SHIFT_LEFT) BINARY(SHIFT_RIGHT_ARITHMETIC) BINARY(SHIFT_RIGHT_LOGICAL) BI
 BINARY(XOR)
 // CHLO
 BINARY(MULHI) BINARY(NEXT_AFTER) BINARY(POLYGAMMA) BINARY(ZETA)
-// clang-format on
+    // clang-format on
 
-static bool check_add_axis(infer *f, const hlo_shape *s, const hlo_shape *result, const char *name,
-                                   const char *label) {
+    static bool check_add_axis(infer *f, const hlo_shape *s, const hlo_shape *result, const char *name,
+                               const char *label) {
   REQUIRE(f, !infer_per_axis(s) || s->quant->axis == result->quant->axis, label,
           "the result's quantization dimension is %d; expected that of %s, %d", result->quant->axis, name,
           s->quant->axis);
@@ -167,8 +165,7 @@ INFER(COMPLEX) {
   return m ? infer_retype(f, m, t == HLO_F32 ? HLO_C64 : HLO_C128) : NULL;
 }
 
-// --- three operands
-// ---------------------------------------------------------------------------------------------------
+// --- three operands ------------------------------------------------------------------------------
 
 INFER(CLAMP) {
   const hlo_shape *x = infer_in(f, 1);
@@ -194,8 +191,7 @@ INFER(SELECT) {
   return infer_meet(f, x, infer_in(f, 2));
 }
 
-// --- conversions
-// ------------------------------------------------------------------------------------------------------
+// --- conversions ---------------------------------------------------------------------------------
 
 // The operand's dimensions with the declared element type, after checking that they are compatible.
 static const hlo_shape *declared_type(infer *f) {

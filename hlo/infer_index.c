@@ -5,8 +5,7 @@
 // which `labels_dynamic` translates.
 #include "hlo/infer_internal.h"
 
-// --- dynamic slices
-// ---------------------------------------------------------------------------------------------------
+// --- dynamic slices ------------------------------------------------------------------------------
 
 static bool start_indices(infer *f, int first, const char *type_label, const char *same_label) {
   for (int i = first; i < f->n; i++) {
@@ -58,8 +57,7 @@ INFER(DYNAMIC_UPDATE_SLICE) {
   return x;
 }
 
-// --- gather
-// -----------------------------------------------------------------------------------------------------------
+// --- gather --------------------------------------------------------------------------------------
 
 // Label of gather's constraint n in the operation at hand; dynamic_gather keeps older numbers, and knows batching
 // dimensions only through gather's.
@@ -220,8 +218,7 @@ INFER(DYNAMIC_GATHER) {
 }
 #undef L
 
-// --- scatter
-// ----------------------------------------------------------------------------------------------------------
+// --- scatter -------------------------------------------------------------------------------------
 
 static bool check_scatter_dims(infer *f, const hlo_scatter_dnums *g, const hlo_shape *x, const hlo_shape *indices,
                                const hlo_shape *u) {

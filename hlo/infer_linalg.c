@@ -2,8 +2,7 @@
 // Shape inference of linear algebra, batch normalisation and random numbers.
 #include "hlo/infer_internal.h"
 
-// --- fft, cholesky, triangular_solve
-// ----------------------------------------------------------------------------------
+// --- fft, cholesky, triangular_solve -------------------------------------------------------------
 
 static bool check_fft_type(infer *f, hlo_fft_type t, hlo_dtype in, hlo_dtype *out) {
   if (t == HLO_FFT_TYPE_RFFT) {
@@ -84,8 +83,7 @@ INFER(TRIANGULAR_SOLVE) {
   return b;
 }
 
-// --- batch normalisation
-// ----------------------------------------------------------------------------------------------
+// --- batch normalisation -------------------------------------------------------------------------
 
 // Operands 1..n_small (and no others) have one dimension: the features. Labels: range, types, sizes (one for each).
 static bool check_norm(infer *f, int n_small, const char *const *size_labels) {
@@ -152,8 +150,7 @@ INFER(BATCH_NORM_GRAD) {
   return norm_results(f, results);
 }
 
-// --- random numbers
-// ---------------------------------------------------------------------------------------------------
+// --- random numbers ------------------------------------------------------------------------------
 
 INFER(RNG) {
   CHECK(infer_scalar(f, 0, "i1"));

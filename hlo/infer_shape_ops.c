@@ -2,8 +2,7 @@
 // Shape inference of leaves, tuples and data movement.
 #include "hlo/infer_internal.h"
 
-// --- leaves and tuples
-// ------------------------------------------------------------------------------------------------
+// --- leaves and tuples ---------------------------------------------------------------------------
 
 INFER(PARAMETER) {
   CHECK(infer_need_declared(f));
@@ -79,8 +78,7 @@ INFER(OPTIMIZATION_BARRIER) {
   return infer_in(f, 0);
 }
 
-// --- broadcast, reshape, transpose
-// ------------------------------------------------------------------------------------
+// --- broadcast, reshape, transpose ---------------------------------------------------------------
 
 bool infer_broadcast(infer *f, hlo_i64s map) {
   const hlo_shape *x = infer_in(f, 0), *r = f->declared;
@@ -194,8 +192,7 @@ INFER(REVERSE) {
   return x;
 }
 
-// --- slice, pad, concatenate
-// ------------------------------------------------------------------------------------------
+// --- slice, pad, concatenate ---------------------------------------------------------------------
 
 INFER(SLICE) {
   CHECK(infer_array(f, 0, "i1"));

@@ -61,8 +61,7 @@ const char *infer_text_dim(infer *f, int64_t size) {
   return infer_is_dynamic(size) ? "?" : arena_printf(f->arena, "%lld", (long long)size);
 }
 
-// --- checked arithmetic
-// -----------------------------------------------------------------------------------------------
+// --- checked arithmetic --------------------------------------------------------------------------
 
 #define LIMIT (INT64_C(1) << 62)
 
@@ -105,24 +104,15 @@ bool infer_in_range(hlo_i64s l, int64_t end) {
   return true;
 }
 
-// --- shapes in general
-// ------------------------------------------------------------------------------------------------
+// --- shapes in general ---------------------------------------------------------------------------
 
 // Least and greatest normal number of a floating-point type; of those that are no usual expressed types, double's.
 static void scale_range(hlo_dtype t, double *least, double *most) {
   switch (t) {
-    case HLO_F16:
-      *least = 0x1p-14, *most = 65504;
-      break;
-    case HLO_BF16:
-      *least = 0x1p-126, *most = 0x1.fep127;
-      break;
-    case HLO_F32:
-      *least = 0x1p-126, *most = 0x1.fffffep127;
-      break;
-    default:
-      *least = 0x1p-1022, *most = 0x1.fffffffffffffp1023;
-      break;
+    case HLO_F16: *least = 0x1p-14, *most = 65504; break;
+    case HLO_BF16: *least = 0x1p-126, *most = 0x1.fep127; break;
+    case HLO_F32: *least = 0x1p-126, *most = 0x1.fffffep127; break;
+    default: *least = 0x1p-1022, *most = 0x1.fffffffffffffp1023; break;
   }
 }
 
@@ -181,8 +171,7 @@ bool infer_check_shape(infer *f, const char *label, const hlo_shape *s) {
   return !s->quant || check_quant(f, label, s);
 }
 
-// --- operands
-// ---------------------------------------------------------------------------------------------------------
+// --- operands ------------------------------------------------------------------------------------
 
 bool infer_array(infer *f, int i, const char *label) {
   REQUIRE(f, hlo_shape_is_array(infer_in(f, i)), label, "operand %d has type %s; expected an array", i,
@@ -209,28 +198,17 @@ bool infer_class_has(const char *type_class, hlo_dtype t) {
   int k = 0;
   while (k < 10 && strcmp(names[k], type_class)) k++;
   switch (k) {
-    case 0:
-      return c != HLO_CLASS_NONE;
-    case 1:
-      return integer || flt || cpx;
-    case 2:
-      return integer || flt;
-    case 3:
-      return flt;
-    case 4:
-      return flt || cpx;
-    case 5:
-      return integer;
-    case 6:
-      return integer || c == HLO_CLASS_PRED;
-    case 7:
-      return c == HLO_CLASS_PRED;
-    case 8:
-      return cpx;
-    case 9:
-      return c == HLO_CLASS_SINT || flt || cpx;
-    default:
-      LEMNOS_PANIC("no such type class: %s", type_class);
+    case 0: return c != HLO_CLASS_NONE;
+    case 1: return integer || flt || cpx;
+    case 2: return integer || flt;
+    case 3: return flt;
+    case 4: return flt || cpx;
+    case 5: return integer;
+    case 6: return integer || c == HLO_CLASS_PRED;
+    case 7: return c == HLO_CLASS_PRED;
+    case 8: return cpx;
+    case 9: return c == HLO_CLASS_SINT || flt || cpx;
+    default: LEMNOS_PANIC("no such type class: %s", type_class);
   }
 }
 
@@ -304,8 +282,7 @@ bool infer_constant(const infer *f, int i, int64_t *out, int max, int *out_n) {
   return true;
 }
 
-// --- types
-// ------------------------------------------------------------------------------------------------------------
+// --- types ---------------------------------------------------------------------------------------
 
 bool infer_same_type(const hlo_shape *a, const hlo_shape *b) {
   if (a->dtype != b->dtype || !a->quant != !b->quant) return false;
@@ -370,8 +347,7 @@ bool infer_promotable(const hlo_shape *from, const hlo_shape *to) {
   return same && hlo_dtype_table[from->dtype].bits <= hlo_dtype_table[to->dtype].bits;
 }
 
-// --- results
-// ----------------------------------------------------------------------------------------------------------
+// --- results -------------------------------------------------------------------------------------
 
 void infer_push(infer_dims *d, int64_t size, int64_t bound) {
   if (d->n < INFER_MAX_RANK) {
@@ -468,8 +444,7 @@ const hlo_shape *infer_empty_tuple(infer *f) {
   return hlo_shape_tuple(f->shapes, 0, &none);
 }
 
-// --- windows
-// ----------------------------------------------------------------------------------------------------------
+// --- windows -------------------------------------------------------------------------------------
 
 static bool dilated(int64_t size, int64_t dilation, int64_t *out) {
   if (size == 0) {
@@ -501,12 +476,12 @@ bool infer_window(infer *f, int i, const hlo_window_dim *w, int64_t size, const 
   bool fits = dilated(size, w->base_dilation, &base) && infer_add(base, w->pad_low, &padded) &&
               infer_add(padded, w->pad_high, &padded) && dilated(w->size, w->window_dilation, &window);
   REQUIRE(f, fits, labels->result, "the padded and dilated size of window dimension %d does not fit into 62 bits", i);
-  *out = padded <= 0 || window > padded ? 0 : (padded - window) / w->stride + 1;  // negative padding may leave nothing
+  // negative padding may leave nothing
+  *out = padded <= 0 || window > padded ? 0 : (padded - window) / w->stride + 1;
   return true;
 }
 
-// --- called computations
-// ----------------------------------------------------------------------------------------------
+// --- called computations -------------------------------------------------------------------------
 
 int infer_result_count(const hlo_computation *c) {
   return hlo_shape_is_tuple(c->root->shape) ? c->root->shape->n_elements : 1;

@@ -99,6 +99,7 @@ static uint32_t small_bits(hlo_dtype t, const void *data, int64_t i) {
 }
 
 // F(enum, prefix of base/half.h's functions)
+// clang-format off
 #define NARROW_FLOATS(F)          \
   F(F16, f16)                     \
   F(BF16, bf16)                   \
@@ -113,28 +114,25 @@ static uint32_t small_bits(hlo_dtype t, const void *data, int64_t i) {
   F(F6E2M3FN, f6E2M3FN)           \
   F(F6E3M2FN, f6E3M2FN)           \
   F(F4E2M1FN, f4E2M1FN)
+// clang-format on
 
 static double small_to_f64(hlo_dtype t, uint32_t bits) {
   switch (t) {
 #define CASE(ENUM, name) \
-  case HLO_##ENUM:       \
-    return name##_to_f64(bits);
+  case HLO_##ENUM: return name##_to_f64(bits);
     NARROW_FLOATS(CASE)
 #undef CASE
-    default:
-      return 0;
+    default: return 0;
   }
 }
 
 static uint32_t small_from_f64(hlo_dtype t, double x) {
   switch (t) {
 #define CASE(ENUM, name) \
-  case HLO_##ENUM:       \
-    return name##_from_f64(x);
+  case HLO_##ENUM: return name##_from_f64(x);
     NARROW_FLOATS(CASE)
 #undef CASE
-    default:
-      return 0;
+    default: return 0;
   }
 }
 
@@ -143,41 +141,27 @@ int64_t hlo_element_get_i64(hlo_dtype t, const void *data, int64_t i) {
     case HLO_PRED:
     case HLO_U2:
     case HLO_U4:
-    case HLO_U8:
-      return LOAD(uint8_t);
+    case HLO_U8: return LOAD(uint8_t);
     case HLO_S2:
     case HLO_S4:
-    case HLO_S8:
-      return LOAD(int8_t);
-    case HLO_S16:
-      return LOAD(int16_t);
-    case HLO_S32:
-      return LOAD(int32_t);
-    case HLO_S64:
-      return LOAD(int64_t);
-    case HLO_U16:
-      return LOAD(uint16_t);
-    case HLO_U32:
-      return LOAD(uint32_t);
-    case HLO_U64:
-      return (int64_t)LOAD(uint64_t);
-    default:
-      return 0;
+    case HLO_S8: return LOAD(int8_t);
+    case HLO_S16: return LOAD(int16_t);
+    case HLO_S32: return LOAD(int32_t);
+    case HLO_S64: return LOAD(int64_t);
+    case HLO_U16: return LOAD(uint16_t);
+    case HLO_U32: return LOAD(uint32_t);
+    case HLO_U64: return (int64_t)LOAD(uint64_t);
+    default: return 0;
   }
 }
 
 double hlo_element_get_f64(hlo_dtype t, const void *data, int64_t i, int part) {
   switch (t) {
-    case HLO_F32:
-      return LOAD(float);
-    case HLO_F64:
-      return LOAD(double);
-    case HLO_C64:
-      return ((const float *)data)[2 * i + part];
-    case HLO_C128:
-      return ((const double *)data)[2 * i + part];
-    case HLO_U64:
-      return (double)LOAD(uint64_t);
+    case HLO_F32: return LOAD(float);
+    case HLO_F64: return LOAD(double);
+    case HLO_C64: return ((const float *)data)[2 * i + part];
+    case HLO_C128: return ((const double *)data)[2 * i + part];
+    case HLO_U64: return (double)LOAD(uint64_t);
     default:
       if (hlo_dtype_is_float(t)) return small_to_f64(t, small_bits(t, data, i));
       return (double)hlo_element_get_i64(t, data, i);
@@ -194,40 +178,22 @@ int64_t hlo_literal_get_i64(const hlo_literal *l, int64_t i) {
 
 void hlo_element_set_i64(hlo_dtype t, void *data, int64_t i, int64_t x) {
   switch (t) {
-    case HLO_PRED:
-      STORE(uint8_t, x != 0);
-      break;
+    case HLO_PRED: STORE(uint8_t, x != 0); break;
     case HLO_S2:
       STORE(int8_t, ((x & 3) ^ 2) - 2);  // sign-extended from bit 1
       break;
-    case HLO_S4:
-      STORE(int8_t, ((x & 15) ^ 8) - 8);
-      break;
-    case HLO_U2:
-      STORE(uint8_t, x & 3);
-      break;
-    case HLO_U4:
-      STORE(uint8_t, x & 15);
-      break;
+    case HLO_S4: STORE(int8_t, ((x & 15) ^ 8) - 8); break;
+    case HLO_U2: STORE(uint8_t, x & 3); break;
+    case HLO_U4: STORE(uint8_t, x & 15); break;
     case HLO_S8:
-    case HLO_U8:
-      STORE(uint8_t, x);
-      break;
+    case HLO_U8: STORE(uint8_t, x); break;
     case HLO_S16:
-    case HLO_U16:
-      STORE(uint16_t, x);
-      break;
+    case HLO_U16: STORE(uint16_t, x); break;
     case HLO_S32:
-    case HLO_U32:
-      STORE(uint32_t, x);
-      break;
+    case HLO_U32: STORE(uint32_t, x); break;
     case HLO_S64:
-    case HLO_U64:
-      STORE(uint64_t, x);
-      break;
-    default:
-      hlo_element_set_f64(t, data, i, 0, (double)x);
-      break;
+    case HLO_U64: STORE(uint64_t, x); break;
+    default: hlo_element_set_f64(t, data, i, 0, (double)x); break;
   }
 }
 
@@ -244,25 +210,13 @@ static int64_t saturate(hlo_dtype t, double x) {
 
 void hlo_element_set_f64(hlo_dtype t, void *data, int64_t i, int part, double x) {
   switch (t) {
-    case HLO_F32:
-      STORE(float, x);
-      break;
-    case HLO_F64:
-      STORE(double, x);
-      break;
-    case HLO_C64:
-      ((float *)data)[2 * i + part] = (float)x;
-      break;
-    case HLO_C128:
-      ((double *)data)[2 * i + part] = x;
-      break;
-    case HLO_PRED:
-      STORE(uint8_t, x != 0);
-      break;
+    case HLO_F32: STORE(float, x); break;
+    case HLO_F64: STORE(double, x); break;
+    case HLO_C64: ((float *)data)[2 * i + part] = (float)x; break;
+    case HLO_C128: ((double *)data)[2 * i + part] = x; break;
+    case HLO_PRED: STORE(uint8_t, x != 0); break;
     case HLO_F16:
-    case HLO_BF16:
-      STORE(uint16_t, small_from_f64(t, x));
-      break;
+    case HLO_BF16: STORE(uint16_t, small_from_f64(t, x)); break;
     default:
       if (hlo_dtype_is_float(t))
         STORE(uint8_t, small_from_f64(t, x));
@@ -276,22 +230,14 @@ void hlo_element_set_f64(hlo_dtype t, void *data, int64_t i, int part, double x)
 // Layout of a float format's NaNs: mantissa bits if the format has payloads (IEEE-like), else 0.
 static int payload_bits(hlo_dtype t) {
   switch (t) {
-    case HLO_F64:
-      return 52;
-    case HLO_F32:
-      return 23;
-    case HLO_F16:
-      return 10;
-    case HLO_BF16:
-      return 7;
-    case HLO_F8E5M2:
-      return 2;
-    case HLO_F8E4M3:
-      return 3;
-    case HLO_F8E3M4:
-      return 4;
-    default:
-      return 0;
+    case HLO_F64: return 52;
+    case HLO_F32: return 23;
+    case HLO_F16: return 10;
+    case HLO_BF16: return 7;
+    case HLO_F8E5M2: return 2;
+    case HLO_F8E4M3: return 3;
+    case HLO_F8E3M4: return 4;
+    default: return 0;
   }
 }
 
@@ -303,18 +249,10 @@ static uint64_t float_bits(hlo_dtype t, const void *data, int64_t i) {
 
 static void set_float_bits(hlo_dtype t, void *data, int64_t i, uint64_t bits) {
   switch (hlo_dtype_bytes(t)) {
-    case 8:
-      STORE(uint64_t, bits);
-      break;
-    case 4:
-      STORE(uint32_t, bits);
-      break;
-    case 2:
-      STORE(uint16_t, bits);
-      break;
-    default:
-      STORE(uint8_t, bits);
-      break;
+    case 8: STORE(uint64_t, bits); break;
+    case 4: STORE(uint32_t, bits); break;
+    case 2: STORE(uint16_t, bits); break;
+    default: STORE(uint8_t, bits); break;
   }
 }
 
@@ -357,18 +295,10 @@ static void print_float(strbuf *out, hlo_dtype t, const void *data, int64_t i) {
 
 void hlo_element_print(strbuf *out, hlo_dtype t, const void *data, int64_t i) {
   switch (hlo_dtype_cls(t)) {
-    case HLO_CLASS_PRED:
-      strbuf_append_cstr(out, LOAD(uint8_t) ? "true" : "false");
-      break;
-    case HLO_CLASS_SINT:
-      strbuf_printf(out, "%lld", (long long)hlo_element_get_i64(t, data, i));
-      break;
-    case HLO_CLASS_UINT:
-      strbuf_printf(out, "%llu", (unsigned long long)hlo_element_get_i64(t, data, i));
-      break;
-    case HLO_CLASS_FLOAT:
-      print_float(out, t, data, i);
-      break;
+    case HLO_CLASS_PRED: strbuf_append_cstr(out, LOAD(uint8_t) ? "true" : "false"); break;
+    case HLO_CLASS_SINT: strbuf_printf(out, "%lld", (long long)hlo_element_get_i64(t, data, i)); break;
+    case HLO_CLASS_UINT: strbuf_printf(out, "%llu", (unsigned long long)hlo_element_get_i64(t, data, i)); break;
+    case HLO_CLASS_FLOAT: print_float(out, t, data, i); break;
     case HLO_CLASS_COMPLEX:
       strbuf_append_char(out, '(');
       print_float(out, hlo_dtype_real_part(t), data, 2 * i);
@@ -376,8 +306,7 @@ void hlo_element_print(strbuf *out, hlo_dtype t, const void *data, int64_t i) {
       print_float(out, hlo_dtype_real_part(t), data, 2 * i + 1);
       strbuf_append_char(out, ')');
       break;
-    case HLO_CLASS_NONE:
-      break;
+    case HLO_CLASS_NONE: break;
   }
 }
 
@@ -436,15 +365,13 @@ bool hlo_element_parse(hlo_dtype t, strv text, void *data, int64_t i) {
       if (!strv_parse_u64(text, &u)) return false;
       hlo_element_set_i64(t, data, i, (int64_t)u);
       return (uint64_t)hlo_element_get_i64(t, data, i) == u;
-    case HLO_CLASS_FLOAT:
-      return parse_float(t, text, data, i);
+    case HLO_CLASS_FLOAT: return parse_float(t, text, data, i);
     case HLO_CLASS_COMPLEX:
       if (text.len < 2 || text.data[0] != '(' || text.data[text.len - 1] != ')') return false;
       if (!strv_split(strv_take(strv_drop(text, 1), text.len - 2), ',', &head, &rest)) return false;
       t = hlo_dtype_real_part(t);
       return parse_float(t, strv_trim(head), data, 2 * i) && parse_float(t, strv_trim(rest), data, 2 * i + 1);
-    case HLO_CLASS_NONE:
-      break;
+    case HLO_CLASS_NONE: break;
   }
   return false;
 }

@@ -7,8 +7,9 @@
 
 typedef struct hlo_literal {
   const hlo_shape *shape;  // static array, row-major
-  void *data;              // hlo_shape_bytes(shape) bytes. Owned by the module's arena, or by whoever gave the module its input
-  bool splat;              // all elements are bitwise equal: data then holds ONE element only
+  // hlo_shape_bytes(shape) bytes. Owned by the module's arena, or by whoever gave the module its input
+  void *data;
+  bool splat;  // all elements are bitwise equal: data then holds ONE element only
 } hlo_literal;
 
 // Uninitialised full-size literal; OUT_OF_MEMORY if it cannot be had.
@@ -32,7 +33,8 @@ void hlo_element_set_i64(hlo_dtype t, void *data, int64_t i, int64_t x);        
 void hlo_element_print(strbuf *out, hlo_dtype t, const void *data, int64_t i);
 // The inverse; false if the text is none of the type's values (integers out of range too).
 bool hlo_element_parse(hlo_dtype t, strv text, void *data, int64_t i);
-// HLO text form: "{ {1, 2}, {3, 4} }", or a scalar, or "splat 1.5", or "{}" without elements. limit > 0 shortens long ones with "...": for people, not for parsing.
+// HLO text form: "{ {1, 2}, {3, 4} }", or a scalar, or "splat 1.5", or "{}" without elements. limit > 0 shortens long
+// ones with "...": for people, not for parsing.
 void hlo_literal_print(strbuf *out, const hlo_literal *l, int64_t limit);
 
 #endif

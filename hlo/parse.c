@@ -496,7 +496,7 @@ static int call_depth(const hlo_computation *c, u64map *known, int depth) {
   if (depth == MAX_CALL_DEPTH) return INT_MAX;
   u64map_put(NULL, known, (uint64_t)(uintptr_t)c, INT_MAX);  // seen again before it is finished: a cycle
   int deepest = 0;
-  HLO_FOR_EACH(i, c) {
+  HLO_FOR_EACH (i, c) {
     for (int k = 0; k < i->n_called; k++) {
       int below = call_depth(i->called[k], known, depth + 1);
       if (below >= MAX_CALL_DEPTH) return INT_MAX;

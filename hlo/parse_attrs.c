@@ -344,32 +344,20 @@ static bool parse_string_or_word(hlo_parser *p, strv *out) {
 
 static bool parse_value(hlo_parser *p, const hlo_attr_desc *d, void *field) {
   switch (d->kind) {
-    case HLO_ATTR_KIND_i64:
-      return parse_i64(p, d, field);
+    case HLO_ATTR_KIND_i64: return parse_i64(p, d, field);
     case HLO_ATTR_KIND_i64s:
       return strcmp(d->text_key, "output_to_operand_aliasing") ? hlo_parse_ints(p, field) : parse_aliasing(p, field);
-    case HLO_ATTR_KIND_f64:
-      return parse_f64(p, field);
-    case HLO_ATTR_KIND_flag:
-      return parse_flag(p, field);
-    case HLO_ATTR_KIND_string:
-      return parse_string_or_word(p, field);
-    case HLO_ATTR_KIND_window:
-      return parse_window(p, field);
-    case HLO_ATTR_KIND_padding:
-      return parse_padding(p, field);
-    case HLO_ATTR_KIND_slice:
-      return parse_slice(p, field);
-    case HLO_ATTR_KIND_conv_dnums:
-      return parse_conv_dnums(p, field);
-    case HLO_ATTR_KIND_precisions:
-      return parse_precisions(p, field);
-    case HLO_ATTR_KIND_groups:
-      return parse_groups(p, field);
-    case HLO_ATTR_KIND_pairs:
-      return parse_pairs(p, field);
-    case HLO_ATTR_KIND_dict:
-      return parse_dict(p, field);
+    case HLO_ATTR_KIND_f64: return parse_f64(p, field);
+    case HLO_ATTR_KIND_flag: return parse_flag(p, field);
+    case HLO_ATTR_KIND_string: return parse_string_or_word(p, field);
+    case HLO_ATTR_KIND_window: return parse_window(p, field);
+    case HLO_ATTR_KIND_padding: return parse_padding(p, field);
+    case HLO_ATTR_KIND_slice: return parse_slice(p, field);
+    case HLO_ATTR_KIND_conv_dnums: return parse_conv_dnums(p, field);
+    case HLO_ATTR_KIND_precisions: return parse_precisions(p, field);
+    case HLO_ATTR_KIND_groups: return parse_groups(p, field);
+    case HLO_ATTR_KIND_pairs: return parse_pairs(p, field);
+    case HLO_ATTR_KIND_dict: return parse_dict(p, field);
     case HLO_ATTR_KIND_literal: {
       const hlo_shape *shape;
       return hlo_parse_shape(p, &shape) && hlo_parse_literal(p, shape, field);
@@ -383,8 +371,7 @@ static bool parse_value(hlo_parser *p, const hlo_attr_desc *d, void *field) {
   }
       HLO_ENUMS(CASE)
 #undef CASE
-    default:
-      return hlo_parse_fail(p, p->at, "this attribute has no text form");
+    default: return hlo_parse_fail(p, p->at, "this attribute has no text form");
   }
 }
 

@@ -140,12 +140,9 @@ bool hlo_parse_int(hlo_parser *p, int64_t *out) {
 static char unescape(hlo_parser *p) {
   char c = *p->at++;
   switch (c) {
-    case 'n':
-      return '\n';
-    case 't':
-      return '\t';
-    case 'r':
-      return '\r';
+    case 'n': return '\n';
+    case 't': return '\t';
+    case 'r': return '\r';
     case 'x': {
       int value = 0;
       for (int k = 0; k < 2 && p->at < p->end; k++, p->at++) {
@@ -159,8 +156,7 @@ static char unescape(hlo_parser *p) {
       }
       return (char)value;
     }
-    default:
-      break;
+    default: break;
   }
   if (c < '0' || c > '7') return c;
   int value = c - '0';

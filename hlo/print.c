@@ -81,7 +81,7 @@ void hlo_print_computation(strbuf *out, const hlo_computation *c, const hlo_prin
     hlo_shape_print(out, c->root->shape);
   }
   strbuf_append_cstr(out, " {\n");
-  HLO_FOR_EACH(i, c) {
+  HLO_FOR_EACH (i, c) {
     strbuf_append_cstr(out, i == c->root ? "  ROOT " : "  ");
     hlo_print_instr(out, i, options);
     strbuf_append_char(out, '\n');

@@ -86,16 +86,11 @@ static void print_named_ints(strbuf *out, const char *name, hlo_i64s l, bool alw
 
 static int64_t window_field(const hlo_window_dim *d, int field) {
   switch (field) {
-    case 0:
-      return d->size;
-    case 1:
-      return d->stride;
-    case 2:
-      return d->base_dilation;
-    case 3:
-      return d->window_dilation;
-    default:
-      return d->reversal;
+    case 0: return d->size;
+    case 1: return d->stride;
+    case 2: return d->base_dilation;
+    case 3: return d->window_dilation;
+    default: return d->reversal;
   }
 }
 
@@ -259,39 +254,17 @@ static void print_value(strbuf *out, const hlo_attr_desc *d, const void *field) 
       else
         print_ints(out, *(const hlo_i64s *)field);
       break;
-    case HLO_ATTR_KIND_f64:
-      hlo_element_print(out, HLO_F64, field, 0);
-      break;
-    case HLO_ATTR_KIND_flag:
-      strbuf_append_cstr(out, *(const bool *)field ? "true" : "false");
-      break;
-    case HLO_ATTR_KIND_string:
-      hlo_text_print_string(out, *(const strv *)field);
-      break;
-    case HLO_ATTR_KIND_window:
-      print_window(out, *(const hlo_window *)field);
-      break;
-    case HLO_ATTR_KIND_padding:
-      print_padding(out, *(const hlo_padding *)field);
-      break;
-    case HLO_ATTR_KIND_slice:
-      print_slice(out, *(const hlo_slice *)field);
-      break;
-    case HLO_ATTR_KIND_conv_dnums:
-      print_conv_dnums(out, field);
-      break;
-    case HLO_ATTR_KIND_precisions:
-      print_precisions(out, *(const hlo_precisions *)field);
-      break;
-    case HLO_ATTR_KIND_groups:
-      print_groups(out, *(const hlo_groups *)field);
-      break;
-    case HLO_ATTR_KIND_pairs:
-      print_pairs(out, *(const hlo_pairs *)field);
-      break;
-    case HLO_ATTR_KIND_dict:
-      print_dict(out, *(const hlo_dict *)field);
-      break;
+    case HLO_ATTR_KIND_f64: hlo_element_print(out, HLO_F64, field, 0); break;
+    case HLO_ATTR_KIND_flag: strbuf_append_cstr(out, *(const bool *)field ? "true" : "false"); break;
+    case HLO_ATTR_KIND_string: hlo_text_print_string(out, *(const strv *)field); break;
+    case HLO_ATTR_KIND_window: print_window(out, *(const hlo_window *)field); break;
+    case HLO_ATTR_KIND_padding: print_padding(out, *(const hlo_padding *)field); break;
+    case HLO_ATTR_KIND_slice: print_slice(out, *(const hlo_slice *)field); break;
+    case HLO_ATTR_KIND_conv_dnums: print_conv_dnums(out, field); break;
+    case HLO_ATTR_KIND_precisions: print_precisions(out, *(const hlo_precisions *)field); break;
+    case HLO_ATTR_KIND_groups: print_groups(out, *(const hlo_groups *)field); break;
+    case HLO_ATTR_KIND_pairs: print_pairs(out, *(const hlo_pairs *)field); break;
+    case HLO_ATTR_KIND_dict: print_dict(out, *(const hlo_dict *)field); break;
     case HLO_ATTR_KIND_literal: {
       const hlo_literal *l = *(const hlo_literal *const *)field;
       hlo_shape_print(out, l->shape);
@@ -299,65 +272,45 @@ static void print_value(strbuf *out, const hlo_attr_desc *d, const void *field) 
       hlo_literal_print(out, l, 0);
       break;
     }
-#define CASE(kind_)                                                           \
-  case HLO_ATTR_KIND_##kind_:                                                 \
-    hlo_text_print_enum(out, d->kind, (int)*(const hlo_attr_##kind_ *)field); \
-    break;
+#define CASE(kind_) \
+  case HLO_ATTR_KIND_##kind_: hlo_text_print_enum(out, d->kind, (int)*(const hlo_attr_##kind_ *)field); break;
       HLO_ENUMS(CASE)
 #undef CASE
     case HLO_ATTR_KIND_dot_dnums:
     case HLO_ATTR_KIND_gather_dnums:
     case HLO_ATTR_KIND_scatter_dnums:
-    case HLO_ATTR_KIND_COUNT:
-      break;  // several keys: print_one
+    case HLO_ATTR_KIND_COUNT: break;  // several keys: print_one
   }
 }
 
 static bool is_default(const hlo_attr_desc *d, const void *field) {
   switch (d->kind) {
-    case HLO_ATTR_KIND_i64:
-      return *(const int64_t *)field == d->default_value;
-    case HLO_ATTR_KIND_flag:
-      return *(const bool *)field == (d->default_value != 0);
+    case HLO_ATTR_KIND_i64: return *(const int64_t *)field == d->default_value;
+    case HLO_ATTR_KIND_flag: return *(const bool *)field == (d->default_value != 0);
     case HLO_ATTR_KIND_f64: {
       double normal = (double)d->default_value;
       return !memcmp(field, &normal, sizeof normal);
     }
-    case HLO_ATTR_KIND_string:
-      return !((const strv *)field)->len;
-    case HLO_ATTR_KIND_i64s:
-      return !((const hlo_i64s *)field)->n;
-    case HLO_ATTR_KIND_precisions:
-      return !((const hlo_precisions *)field)->n;
-    case HLO_ATTR_KIND_pairs:
-      return !((const hlo_pairs *)field)->n;
-    case HLO_ATTR_KIND_groups:
-      return !((const hlo_groups *)field)->rows;
-    case HLO_ATTR_KIND_dict:
-      return !((const hlo_dict *)field)->n;
-#define CASE(kind_)           \
-  case HLO_ATTR_KIND_##kind_: \
-    return (int64_t) * (const hlo_attr_##kind_ *)field == d->default_value;
+    case HLO_ATTR_KIND_string: return !((const strv *)field)->len;
+    case HLO_ATTR_KIND_i64s: return !((const hlo_i64s *)field)->n;
+    case HLO_ATTR_KIND_precisions: return !((const hlo_precisions *)field)->n;
+    case HLO_ATTR_KIND_pairs: return !((const hlo_pairs *)field)->n;
+    case HLO_ATTR_KIND_groups: return !((const hlo_groups *)field)->rows;
+    case HLO_ATTR_KIND_dict: return !((const hlo_dict *)field)->n;
+#define CASE(kind_) \
+  case HLO_ATTR_KIND_##kind_: return (int64_t) * (const hlo_attr_##kind_ *)field == d->default_value;
       HLO_ENUMS(CASE)
 #undef CASE
-    default:
-      return false;
+    default: return false;
   }
 }
 
 static void print_one(strbuf *out, const hlo_attr_desc *d, const void *field) {
   switch (d->kind) {
-    case HLO_ATTR_KIND_dot_dnums:
-      print_dot_dnums(out, field);
-      return;
-    case HLO_ATTR_KIND_gather_dnums:
-      print_gather_dnums(out, field);
-      return;
-    case HLO_ATTR_KIND_scatter_dnums:
-      print_scatter_dnums(out, field);
-      return;
-    default:
-      break;
+    case HLO_ATTR_KIND_dot_dnums: print_dot_dnums(out, field); return;
+    case HLO_ATTR_KIND_gather_dnums: print_gather_dnums(out, field); return;
+    case HLO_ATTR_KIND_scatter_dnums: print_scatter_dnums(out, field); return;
+    default: break;
   }
   if (!d->text_key[0]) return;  // stands between the parentheses
   if (!d->required && is_default(d, field)) return;

@@ -38,8 +38,7 @@ static void fail(verifier *v, const hlo_computation *c, const hlo_instr *i, cons
   strbuf_deinit(&text);
 }
 
-// --- lists
-// ------------------------------------------------------------------------------------------------------------
+// --- lists ---------------------------------------------------------------------------------------
 
 // Links, parents, ids, names. False if the list cannot be walked any further.
 static bool check_list(verifier *v, const hlo_computation *c) {
@@ -83,8 +82,7 @@ static void check_names(verifier *v, strmap *names) {
   }
 }
 
-// --- instructions
-// -----------------------------------------------------------------------------------------------------
+// --- instructions --------------------------------------------------------------------------------
 
 // order[id]: 1 + position in its computation, 0 before the walk has reached it.
 static bool check_operands(verifier *v, const hlo_computation *c, const hlo_instr *i, const int32_t *order) {
@@ -219,8 +217,7 @@ static bool check_computation(verifier *v, const hlo_computation *c, int32_t *or
   return ok;
 }
 
-// --- the call graph
-// ---------------------------------------------------------------------------------------------------
+// --- the call graph ------------------------------------------------------------------------------
 
 // Depth-first search with an explicit stack: state 0 unseen, 1 on the path, 2 done.
 typedef struct frame {
@@ -279,8 +276,7 @@ static void check_entry(verifier *v) {
   }
 }
 
-// --- the whole
-// --------------------------------------------------------------------------------------------------------
+// --- the whole -----------------------------------------------------------------------------------
 
 static bool check_structure(verifier *v) {
   const hlo_module *m = v->m;

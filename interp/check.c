@@ -174,9 +174,7 @@ lemnos_status interp_compile_check(interp_compiler *c, interp_insn *in) {
   k->tolerance = 1e-4;
   double given = 0;
   switch (in->src->op) {
-    case HLO_OP_CHECK_EXPECT_EQ:
-      k->rule = RULE_EQ;
-      break;
+    case HLO_OP_CHECK_EXPECT_EQ: k->rule = RULE_EQ; break;
     case HLO_OP_CHECK_EXPECT_EQ_CONST:
       k->rule = RULE_EQ;
       k->expected = HLO_ATTRS(in->src, check_const)->value;
@@ -195,15 +193,12 @@ lemnos_status interp_compile_check(interp_compiler *c, interp_insn *in) {
       k->min_ulp = (uint64_t)HLO_ATTRS(in->src, check_close)->min_ulp_difference;
       k->max_ulp = (uint64_t)HLO_ATTRS(in->src, check_close)->max_ulp_difference;
       break;
-    case HLO_OP_CHECK_EQ:
-      k->rule = RULE_ALMOST;
-      break;
+    case HLO_OP_CHECK_EQ: k->rule = RULE_ALMOST; break;
     case HLO_OP_PRINT:
       in->fn = run_print;
       in->flags |= INTERP_SELF_ALLOC;
       return LEMNOS_SUCCESS;
-    default:
-      return interp_refuse(in->src, "operation is not supported");
+    default: return interp_refuse(in->src, "operation is not supported");
   }
   if (given != 0) k->tolerance = given;
   return LEMNOS_SUCCESS;

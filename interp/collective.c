@@ -28,19 +28,14 @@ typedef struct group {
   int32_t n, *members;  // n 0: this process is in none
 } group;
 
-// --- process groups
-// ------------------------------------------------------------------------------------------------------------
+// --- process groups ------------------------------------------------------------------------------
 
 static int32_t number_of(const interp_device *d, grouping how, int64_t id, int partition) {
   switch (how) {
-    case CROSS_REPLICA:
-      return (int32_t)id * d->grid->n_partitions + d->partition_id;
-    case CROSS_PARTITION:
-      return d->replica_id * d->grid->n_partitions + (int32_t)id;
-    case CROSS_REPLICA_AND_PARTITION:
-      return (int32_t)id * d->grid->n_partitions + partition;
-    case FLATTENED_IDS:
-      break;
+    case CROSS_REPLICA: return (int32_t)id * d->grid->n_partitions + d->partition_id;
+    case CROSS_PARTITION: return d->replica_id * d->grid->n_partitions + (int32_t)id;
+    case CROSS_REPLICA_AND_PARTITION: return (int32_t)id * d->grid->n_partitions + partition;
+    case FLATTENED_IDS: break;
   }
   return (int32_t)id;
 }
@@ -126,8 +121,7 @@ static lemnos_status find_connected(interp_call *c, const collective *v, group *
   return n ? make_group(c, v->grouping, (int)n, ids, out) : LEMNOS_SUCCESS;
 }
 
-// --- results of the whole group
-// ------------------------------------------------------------------------------------------------
+// --- results of the whole group ------------------------------------------------------------------
 
 typedef struct gathering {
   interp_ctx *cx;  // of the one who computes
@@ -331,31 +325,18 @@ static lemnos_status compute(const gathering *g) {
   if (first->src->op == HLO_OP_REDUCE_SCATTER) return reduce_scatter(g);
   for (int k = 0; k < first->n_results; k++) {
     switch (first->src->op) {
-      case HLO_OP_ALL_GATHER:
-        LEMNOS_TRY(gather_all(g, k));
-        break;
-      case HLO_OP_ALL_TO_ALL:
-        exchange_all(g, k);
-        break;
-      case HLO_OP_ALL_REDUCE:
-        LEMNOS_TRY(all_reduce(g, k));
-        break;
-      case HLO_OP_COLLECTIVE_REDUCE:
-        LEMNOS_TRY(reduce_to_root(g, k));
-        break;
-      case HLO_OP_COLLECTIVE_BROADCAST:
-        LEMNOS_TRY(broadcast(g, k));
-        break;
-      default:
-        permute(g, k);
-        break;
+      case HLO_OP_ALL_GATHER: LEMNOS_TRY(gather_all(g, k)); break;
+      case HLO_OP_ALL_TO_ALL: exchange_all(g, k); break;
+      case HLO_OP_ALL_REDUCE: LEMNOS_TRY(all_reduce(g, k)); break;
+      case HLO_OP_COLLECTIVE_REDUCE: LEMNOS_TRY(reduce_to_root(g, k)); break;
+      case HLO_OP_COLLECTIVE_BROADCAST: LEMNOS_TRY(broadcast(g, k)); break;
+      default: permute(g, k); break;
     }
   }
   return LEMNOS_SUCCESS;
 }
 
-// --- one process's part
-// ---------------------------------------------------------------------------------------------------------
+// --- one process's part --------------------------------------------------------------------------
 
 // Result k in a group of n, of the type that follows from the operand; room for it if asked.
 static lemnos_status allocate_result(interp_call *c, int k, int n, bool room) {
@@ -387,8 +368,8 @@ static lemnos_status allocate_result(interp_call *c, int k, int n, bool room) {
   return room ? interp_value_alloc(c->cx, v) : LEMNOS_SUCCESS;
 }
 
-// Takes part; *out is the meeting to wait for, or NULL if the results are there. room_now: the results' buffers are needed
-// before the meeting is over.
+// Takes part; *out is the meeting to wait for, or NULL if the results are there. room_now: the results' buffers are
+// needed before the meeting is over.
 static lemnos_status begin(interp_call *c, bool room_now, interp_meeting **out) {
   const collective *v = c->in->aux;
   group g = {0};
@@ -431,8 +412,7 @@ static lemnos_status run_id(interp_call *c) {
   return LEMNOS_SUCCESS;
 }
 
-// --- asynchronous
-// ---------------------------------------------------------------------------------------------------------------
+// --- asynchronous --------------------------------------------------------------------------------
 
 lemnos_status interp_pending_finish(interp_device *d, interp_pending *p) {
   interp_meeting *m = p->meeting;
@@ -489,8 +469,7 @@ static lemnos_status compile_async(interp_compiler *c, interp_insn *in) {
   return LEMNOS_SUCCESS;
 }
 
-// --- compiling
-// ------------------------------------------------------------------------------------------------------------------
+// --- compiling -----------------------------------------------------------------------------------
 
 static grouping grouping_of(int64_t channel, bool global, grouping with_channel) {
   return global ? FLATTENED_IDS : channel > 0 ? with_channel : CROSS_REPLICA;
@@ -502,7 +481,8 @@ static lemnos_status compile_folds(interp_compiler *c, interp_insn *in, collecti
   const hlo_shape *from = in->src->called[0]->params[0]->shape;
   for (int k = 0; k < in->n_results; k++) {
     interp_type t = in->result_types[k];
-    if (t.dtype != from->dtype) return interp_refuse(in->src, "a computation whose result is not of its operands' type");
+    if (t.dtype != from->dtype)
+      return interp_refuse(in->src, "a computation whose result is not of its operands' type");
     LEMNOS_TRY(interp_fold_compile(c, in->src->called[0], 1, &t, &v->folds[k]));
     if (in->arg_types[k].dtype != t.dtype &&
         (in->arg_types[k].shape->quant || !interp_cvt_init(&v->widen[k], in->arg_types[k].dtype, t.dtype)))
@@ -525,8 +505,8 @@ static lemnos_status compile_groups(interp_compiler *c, interp_insn *in, collect
       const hlo_attrs_all_reduce *a = HLO_ATTRS(i, all_reduce);
       bool to_root = i->op == HLO_OP_COLLECTIVE_REDUCE;
       v->groups = &a->replica_groups, v->channel = a->channel_id;
-      v->grouping = grouping_of(a->channel_id, a->use_global_device_ids,
-                                to_root ? CROSS_PARTITION : CROSS_REPLICA_AND_PARTITION);
+      v->grouping =
+          grouping_of(a->channel_id, a->use_global_device_ids, to_root ? CROSS_PARTITION : CROSS_REPLICA_AND_PARTITION);
       v->dynamic_root = to_root && a->has_dynamic_root;
       v->zeros_outside = to_root;
       return compile_folds(c, in, v);
@@ -575,13 +555,9 @@ lemnos_status interp_compile_collective(interp_compiler *c, interp_insn *in) {
           return interp_refuse(in->src, "tokens");
       return compile_groups(c, in, v);
     case HLO_OP_PARTITION_ID:
-    case HLO_OP_REPLICA_ID:
-      in->fn = run_id;
-      return LEMNOS_SUCCESS;
+    case HLO_OP_REPLICA_ID: in->fn = run_id; return LEMNOS_SUCCESS;
     case HLO_OP_ASYNC_START:
-    case HLO_OP_ASYNC_DONE:
-      return compile_async(c, in);
-    default:
-      return interp_refuse(in->src, "operation is not supported");
+    case HLO_OP_ASYNC_DONE: return compile_async(c, in);
+    default: return interp_refuse(in->src, "operation is not supported");
   }
 }

@@ -196,15 +196,10 @@ lemnos_status interp_compile_control(interp_compiler *c, interp_insn *in) {
       plan_while(c, in, subs[1]);
       in->fn = run_while;
       return LEMNOS_SUCCESS;
-    case HLO_OP_CONDITIONAL:
-      in->fn = run_conditional;
-      return LEMNOS_SUCCESS;
+    case HLO_OP_CONDITIONAL: in->fn = run_conditional; return LEMNOS_SUCCESS;
     case HLO_OP_CALL:
     case HLO_OP_COMPOSITE:
-    case HLO_OP_FUSION:
-      in->fn = interp_run_call;
-      return LEMNOS_SUCCESS;
-    default:
-      return interp_refuse(i, "operation is not supported");
+    case HLO_OP_FUSION: in->fn = interp_run_call; return LEMNOS_SUCCESS;
+    default: return interp_refuse(i, "operation is not supported");
   }
 }

@@ -167,8 +167,7 @@ static void multiply(void *ctx, int64_t begin, int64_t end, int worker) {
   }
 }
 
-// --- depthwise
-// ------------------------------------------------------------------------------------------------------------------
+// --- depthwise -----------------------------------------------------------------------------------
 
 // One input feature per group, features contiguous in input: the packed product would be mostly padding, so positions
 // are computed one by one with channels as vectors. Same order of terms, same rounding.
@@ -259,8 +258,7 @@ static lemnos_status allocate_panels(interp_call *c, conv_job *j, int64_t panels
   return j->a_panels && j->panel && j->tmp ? LEMNOS_SUCCESS : interp_scratch_failed(c);
 }
 
-// --- little work
-// ------------------------------------------------------------------------------------------------------------------
+// --- little work ---------------------------------------------------------------------------------
 
 // Features contiguous in all arrays: positions by fours against the kernel where it lies, tap by tap. Packing pays only
 // for more work.

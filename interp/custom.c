@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Custom calls: the built-in targets, then what the embedder registered for the run; others are refused by name when they
-// are reached.
+// Custom calls: the built-in targets, then what the embedder registered for the run; others are refused by name when
+// they are reached.
 #include "interp/interp_internal.h"
 
 static lemnos_status run_identity(interp_call *c) {

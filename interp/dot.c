@@ -2,8 +2,8 @@
 // dot_general and its relatives: operands are brought to [batch][m][k] and [batch][n][k], converted to the type that
 // products are summed in (f64 for floats, pairs of f64 for complex, 64-bit wrapping integers), packed into panels of
 // MR rows and NR columns, and multiplied tile by tile (dot_direct.c: products that are not worth it). Every output
-// element is one sum in ascending order of k, so the result does not depend on tiling or threads. Contracting dimensions
-// run in the order the attribute lists them, the first slowest.
+// element is one sum in ascending order of k, so the result does not depend on tiling or threads. Contracting
+// dimensions run in the order the attribute lists them, the first slowest.
 #include "interp/dot_internal.h"
 
 interp_math interp_math_for(hlo_dtype lhs, hlo_dtype result, int64_t terms) {
@@ -18,13 +18,10 @@ interp_math interp_math_for(hlo_dtype lhs, hlo_dtype result, int64_t terms) {
 hlo_dtype interp_math_dtype(interp_math m) {
   switch (m) {
     case INTERP_MATH_C128:
-    case INTERP_MATH_C64:
-      return HLO_C128;
+    case INTERP_MATH_C64: return HLO_C128;
     case INTERP_MATH_F64:
-    case INTERP_MATH_F32:
-      return HLO_F64;
-    case INTERP_MATH_INT:
-      break;
+    case INTERP_MATH_F32: return HLO_F64;
+    case INTERP_MATH_INT: break;
   }
   return HLO_S64;
 }
@@ -85,26 +82,15 @@ static void tile_c64(int64_t k, const double *a, const double *b, double *c) {
 void interp_dot_tile(interp_math m, int64_t k, const void *a, const void *b, void *c) {
   memset(c, 0, (size_t)(INTERP_MR * INTERP_NR * interp_math_bytes(m)));
   switch (m) {
-    case INTERP_MATH_F64:
-      tile_f64(k, a, b, c);
-      break;
-    case INTERP_MATH_C128:
-      tile_c128(k, a, b, c);
-      break;
-    case INTERP_MATH_F32:
-      tile_f32(k, a, b, c);
-      break;
-    case INTERP_MATH_C64:
-      tile_c64(k, a, b, c);
-      break;
-    case INTERP_MATH_INT:
-      tile_int(k, a, b, c);
-      break;
+    case INTERP_MATH_F64: tile_f64(k, a, b, c); break;
+    case INTERP_MATH_C128: tile_c128(k, a, b, c); break;
+    case INTERP_MATH_F32: tile_f32(k, a, b, c); break;
+    case INTERP_MATH_C64: tile_c64(k, a, b, c); break;
+    case INTERP_MATH_INT: tile_int(k, a, b, c); break;
   }
 }
 
-// --- canonical operands
-// -------------------------------------------------------------------------------------------------------
+// --- canonical operands --------------------------------------------------------------------------
 
 static dims_set dims_pick(const interp_array *a, const int64_t *dims, int n) {
   dims_set s = {.n = n, .total = 1};
@@ -147,8 +133,7 @@ static bool rows_adjacent(const dims_set *s, int64_t first, int64_t count) {
   return d >= 0 && s->stride[d] == 1 && first % s->size[d] + count <= s->size[d];
 }
 
-// --- packing
-// ------------------------------------------------------------------------------------------------------------------
+// --- packing -------------------------------------------------------------------------------------
 
 #define PACK_BYTES 4096  // of the operand that are converted at once, on the stack
 
@@ -193,8 +178,7 @@ static void pack(const dot_side *s, interp_math math, int64_t b, int64_t first, 
     }
 }
 
-// --- products of packed operands
-// ------------------------------------------------------------------------------------------------------------------
+// --- products of packed operands -----------------------------------------------------------------
 
 #define KEPT_BYTES ((int64_t)32 << 20)  // of the kept operand that are packed at once
 #define GROUP_BYTES (32 << 10)          // of the other one: what stays near the core while a panel goes by
@@ -349,15 +333,14 @@ static lemnos_status run_dot_general(interp_call *c) {
   return dot(c, interp_arg(c, 0), interp_arg(c, 1), interp_result(c, 0), &HLO_ATTRS(c->in->src, dot_general)->dnums);
 }
 
-// --- einsum
-// -----------------------------------------------------------------------------------------------------------------------
+// --- einsum --------------------------------------------------------------------------------------
 
 // Letters only: "ab,bc->ac", "ab->ba". Every operand is first brought down to the letters that matter, each once: the
 // diagonal is taken where a letter is repeated, and what neither the other operand nor the result has is summed.
 #define LETTERS 32
 typedef struct einsum {
-  hlo_dot_dnums dnums;                                  // of the operands so reduced
-  char lhs[LETTERS], rhs[LETTERS], out[LETTERS];        // as written
+  hlo_dot_dnums dnums;                            // of the operands so reduced
+  char lhs[LETTERS], rhs[LETTERS], out[LETTERS];  // as written
   char lhs_kept[LETTERS], rhs_kept[LETTERS];
 } einsum;
 
@@ -495,8 +478,7 @@ static lemnos_status compile_einsum(interp_compiler *c, interp_insn *in) {
   in->aux = e;
   bool two = in->n_args == 2;
   bool ok = einsum_parse(HLO_ATTRS(in->src, einsum)->config, e) && (int)strlen(e->lhs) == in->arg_types[0].rank &&
-            (int)strlen(e->out) == in->result_types[0].rank &&
-            (int)strlen(e->rhs) == (two ? in->arg_types[1].rank : 0);
+            (int)strlen(e->out) == in->result_types[0].rank && (int)strlen(e->rhs) == (two ? in->arg_types[1].rank : 0);
   for (int k = 0; ok && e->out[k]; k++) ok = strchr(e->lhs, e->out[k]) || strchr(e->rhs, e->out[k]);
   if (!ok) return interp_refuse(in->src, "this einsum equation");
   kept_letters(e->lhs, e->rhs, e->out, e->lhs_kept);
@@ -520,8 +502,7 @@ static lemnos_status compile_einsum(interp_compiler *c, interp_insn *in) {
   return LEMNOS_SUCCESS;
 }
 
-// --- ragged dot
-// -------------------------------------------------------------------------------------------------------------------
+// --- ragged dot ----------------------------------------------------------------------------------
 
 // lhs [m,..,k], rhs [g,k,n], group sizes [g]: rows of lhs are split into consecutive groups, each multiplied with its
 // own rhs. Other forms: ragged.c.
@@ -565,12 +546,9 @@ static lemnos_status run_ragged_dot(interp_call *c) {
 
 lemnos_status interp_compile_dot(interp_compiler *c, interp_insn *in) {
   switch (in->src->op) {
-    case HLO_OP_DOT_GENERAL:
-      in->fn = run_dot_general;
-      return LEMNOS_SUCCESS;
+    case HLO_OP_DOT_GENERAL: in->fn = run_dot_general; return LEMNOS_SUCCESS;
     case HLO_OP_EINSUM:
-    case HLO_OP_UNARY_EINSUM:
-      return compile_einsum(c, in);
+    case HLO_OP_UNARY_EINSUM: return compile_einsum(c, in);
     case HLO_OP_RAGGED_DOT: {
       const hlo_attrs_ragged_dot *a = HLO_ATTRS(in->src, ragged_dot);
       bool simple = !a->dnums.lhs_batch.n && a->lhs_ragged_dimensions.data[0] == 0 && a->rhs_group_dimensions.n == 1 &&
@@ -578,7 +556,6 @@ lemnos_status interp_compile_dot(interp_compiler *c, interp_insn *in) {
       in->fn = simple && !(in->flags & INTERP_DYNAMIC) ? run_ragged_dot : interp_run_ragged_dot;
       return LEMNOS_SUCCESS;
     }
-    default:
-      return interp_refuse(in->src, "operation is not supported");
+    default: return interp_refuse(in->src, "operation is not supported");
   }
 }

@@ -138,7 +138,7 @@ LEMNOS_CLONES static void to_f32(int64_t n, const double *restrict x, float *res
     bool in_place = j->n_stride == 1 && nn == COLS;                                                              \
     for (int64_t first = 0; first < j->m; first += MAX_ROWS) {                                                   \
       int64_t end = first + MAX_ROWS < j->m ? first + MAX_ROWS : j->m;                                           \
-      memset(c, 0, sizeof *c * (size_t)(COLS * ((end - first + ROWS - 1) / ROWS * ROWS)));                       \
+      memset(c, 0, sizeof *c *(size_t)(COLS * ((end - first + ROWS - 1) / ROWS * ROWS)));                        \
       for (int64_t p0 = 0; p0 < j->k;) {                                                                         \
         int64_t terms = in_place || j->k - p0 < MAX_TERMS ? j->k - p0 : MAX_TERMS;                               \
         COLUMNS(type)                                                                                            \
@@ -207,8 +207,13 @@ static void run_tiles(void *ctx, int64_t begin, int64_t end, int worker) {
 }
 
 bool dot_direct(interp_ctx *cx, const dot_side *lhs, const dot_side *rhs, interp_math math, const interp_array *out) {
-  direct_run r = {.j = {.lhs = lhs, .rhs = rhs, .m = lhs->rows.total, .n = rhs->rows.total, .k = lhs->k.total,
-                        .tile = COLS, .out = out->data}};
+  direct_run r = {.j = {.lhs = lhs,
+                        .rhs = rhs,
+                        .m = lhs->rows.total,
+                        .n = rhs->rows.total,
+                        .k = lhs->k.total,
+                        .tile = COLS,
+                        .out = out->data}};
   direct_job *j = &r.j;
   bool is_f32 = out->dtype == HLO_F32 && lhs->cvt.from == HLO_F32 && rhs->cvt.from == HLO_F32;
   bool is_f64 = out->dtype == HLO_F64 && lhs->cvt.from == HLO_F64 && rhs->cvt.from == HLO_F64;

@@ -135,13 +135,10 @@ static lemnos_status infer_op(interp_call *c, int k, interp_array *out) {
   if (!a) return interp_error(c, LEMNOS_UNIMPLEMENTED, "result of unknown size");
   switch (i->op) {
     case HLO_OP_DYNAMIC_BROADCAST_IN_DIM:
-    case HLO_OP_DYNAMIC_RESHAPE:
-      return dims_from_operand(out, interp_arg(c, 1)), LEMNOS_SUCCESS;
-    case HLO_OP_DYNAMIC_IOTA:
-      return dims_from_operand(out, a), LEMNOS_SUCCESS;
+    case HLO_OP_DYNAMIC_RESHAPE: return dims_from_operand(out, interp_arg(c, 1)), LEMNOS_SUCCESS;
+    case HLO_OP_DYNAMIC_IOTA: return dims_from_operand(out, a), LEMNOS_SUCCESS;
     case HLO_OP_DYNAMIC_CONV:
-    case HLO_OP_CONVOLUTION:
-      return infer_conv(c, out), LEMNOS_SUCCESS;
+    case HLO_OP_CONVOLUTION: return infer_conv(c, out), LEMNOS_SUCCESS;
     case HLO_OP_DYNAMIC_GATHER: {
       int64_t sizes[INTERP_MAX_RANK];
       gather_sizes(c, sizes);
@@ -175,8 +172,7 @@ static lemnos_status infer_op(interp_call *c, int k, interp_array *out) {
       out->dims[HLO_ATTRS(i, dimension)->dimension] = interp_index_get(interp_arg(c, 1), 0);
       return LEMNOS_SUCCESS;
     case HLO_OP_RESHAPE:
-    case HLO_OP_BITCAST:
-      return infer_reshape(c, out);
+    case HLO_OP_BITCAST: return infer_reshape(c, out);
     case HLO_OP_TRANSPOSE:
       out->rank = a->rank;
       for (int d = 0; d < a->rank; d++) out->dims[d] = a->dims[HLO_ATTRS(i, transpose)->permutation.data[d]];
@@ -209,12 +205,9 @@ static lemnos_status infer_op(interp_call *c, int k, interp_array *out) {
       for (int d = 0; d < a->rank; d++)
         out->dims[d] = window_out(a->dims[d], &HLO_ATTRS(i, reduce_window)->window.dims[d]);
       return LEMNOS_SUCCESS;
-    case HLO_OP_DOT_GENERAL:
-      return infer_dot(c, out), LEMNOS_SUCCESS;
-    case HLO_OP_RAGGED_DOT:
-      return infer_ragged_dot(c, out), LEMNOS_SUCCESS;
-    case HLO_OP_FFT:
-      return infer_fft(c, out), LEMNOS_SUCCESS;
+    case HLO_OP_DOT_GENERAL: return infer_dot(c, out), LEMNOS_SUCCESS;
+    case HLO_OP_RAGGED_DOT: return infer_ragged_dot(c, out), LEMNOS_SUCCESS;
+    case HLO_OP_FFT: return infer_fft(c, out), LEMNOS_SUCCESS;
     case HLO_OP_BATCH_NORM_TRAINING:
     case HLO_OP_BATCH_NORM_GRAD:  // an array like the operand, then vectors like the scale
       if (k > 0) a = interp_arg(c, 1);
@@ -230,11 +223,9 @@ static lemnos_status infer_op(interp_call *c, int k, interp_array *out) {
       if (ib < ob) out->rank--;
       return LEMNOS_SUCCESS;
     }
-    case HLO_OP_RNG:
-      return dims_from_operand(out, interp_arg(c, 2)), LEMNOS_SUCCESS;
+    case HLO_OP_RNG: return dims_from_operand(out, interp_arg(c, 2)), LEMNOS_SUCCESS;
     case HLO_OP_SORT:
-    case HLO_OP_SCATTER:
-      return set_dims(out, interp_arg(c, k)->rank, interp_arg(c, k)->dims), LEMNOS_SUCCESS;
+    case HLO_OP_SCATTER: return set_dims(out, interp_arg(c, k)->rank, interp_arg(c, k)->dims), LEMNOS_SUCCESS;
     case HLO_OP_DYNAMIC_UPDATE_SLICE:
     case HLO_OP_REVERSE:
     case HLO_OP_MAP:
@@ -242,12 +233,9 @@ static lemnos_status infer_op(interp_call *c, int k, interp_array *out) {
     case HLO_OP_CHOLESKY:
     case HLO_OP_BATCH_NORM_INFERENCE:
     case HLO_OP_UNIFORM_QUANTIZE:
-    case HLO_OP_UNIFORM_DEQUANTIZE:
-      return set_dims(out, a->rank, a->dims), LEMNOS_SUCCESS;
-    case HLO_OP_TRIANGULAR_SOLVE:
-      return set_dims(out, interp_arg(c, 1)->rank, interp_arg(c, 1)->dims), LEMNOS_SUCCESS;
-    default:
-      break;
+    case HLO_OP_UNIFORM_DEQUANTIZE: return set_dims(out, a->rank, a->dims), LEMNOS_SUCCESS;
+    case HLO_OP_TRIANGULAR_SOLVE: return set_dims(out, interp_arg(c, 1)->rank, interp_arg(c, 1)->dims), LEMNOS_SUCCESS;
+    default: break;
   }
   if (t->is_static) return set_dims(out, t->rank, t->dims), LEMNOS_SUCCESS;
   return interp_error(c, LEMNOS_UNIMPLEMENTED, "result of unknown size");
@@ -273,8 +261,7 @@ lemnos_status interp_infer_dims(interp_call *c) {
   return LEMNOS_SUCCESS;
 }
 
-// --- operations
-// -------------------------------------------------------------------------------------------------------------
+// --- operations ----------------------------------------------------------------------------------
 
 static lemnos_status run_get_dimension_size(interp_call *c) {
   interp_array *out = interp_result(c, 0);
@@ -344,35 +331,19 @@ static lemnos_status run_real_dynamic_slice(interp_call *c) {
 
 lemnos_status interp_compile_dynamic(interp_compiler *c, interp_insn *in) {
   switch (in->src->op) {
-    case HLO_OP_GET_DIMENSION_SIZE:
-      in->fn = run_get_dimension_size;
-      break;
-    case HLO_OP_SET_DIMENSION_SIZE:
-      in->fn = run_set_dimension_size;
-      break;
-    case HLO_OP_DYNAMIC_BROADCAST_IN_DIM:
-      in->fn = run_dynamic_broadcast;
-      break;
-    case HLO_OP_DYNAMIC_CONV:
-      return interp_compile_conv(c, in);
-    case HLO_OP_DYNAMIC_GATHER:
-      in->fn = run_dynamic_gather;
-      break;
-    case HLO_OP_DYNAMIC_IOTA:
-      in->fn = run_dynamic_iota;
-      break;
-    case HLO_OP_DYNAMIC_PAD:
-      in->fn = run_dynamic_pad;
-      break;
+    case HLO_OP_GET_DIMENSION_SIZE: in->fn = run_get_dimension_size; break;
+    case HLO_OP_SET_DIMENSION_SIZE: in->fn = run_set_dimension_size; break;
+    case HLO_OP_DYNAMIC_BROADCAST_IN_DIM: in->fn = run_dynamic_broadcast; break;
+    case HLO_OP_DYNAMIC_CONV: return interp_compile_conv(c, in);
+    case HLO_OP_DYNAMIC_GATHER: in->fn = run_dynamic_gather; break;
+    case HLO_OP_DYNAMIC_IOTA: in->fn = run_dynamic_iota; break;
+    case HLO_OP_DYNAMIC_PAD: in->fn = run_dynamic_pad; break;
     case HLO_OP_DYNAMIC_RESHAPE:
       in->fn = interp_alias_reshape;
       in->flags |= INTERP_SELF_ALLOC;
       break;
-    case HLO_OP_REAL_DYNAMIC_SLICE:
-      in->fn = run_real_dynamic_slice;
-      break;
-    default:
-      return interp_refuse(in->src, "operation is not supported");
+    case HLO_OP_REAL_DYNAMIC_SLICE: in->fn = run_real_dynamic_slice; break;
+    default: return interp_refuse(in->src, "operation is not supported");
   }
   return LEMNOS_SUCCESS;
 }

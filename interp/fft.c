@@ -279,7 +279,7 @@ static lemnos_status run_fft(interp_call *c) {
     for (int64_t l = 0; l < n_out / half; l++) memcpy(y + 2 * l * half, x + 2 * l * last, (size_t)half * 16);
     dims[rank - 1] = half;
   }
-  for (int d = rank - axes; d < rank - (rfft || irfft ? 1 : 0); d++) 
+  for (int d = rank - axes; d < rank - (rfft || irfft ? 1 : 0); d++)
     LEMNOS_TRY(along(c, interleaved(y), rank, dims, d, inverse));
   if (irfft) {
     double *full = interp_scratch(c->cx, (size_t)n_out * 16);

@@ -8,8 +8,7 @@
 #define STACK_BYTES ((size_t)16 << 20)
 #define SHOWN 8
 
-// --- meetings and channels
-// -------------------------------------------------------------------------------------------
+// --- meetings and channels -----------------------------------------------------------------------
 
 static bool is_meeting(const interp_meeting *m, hlo_op op, int64_t channel, int32_t n, const int32_t *members) {
   return m->op == op && m->channel == channel && m->n == n && !memcmp(m->members, members, sizeof *members * (size_t)n);
@@ -88,8 +87,7 @@ static void channel_drain(interp_ctx *cx, interp_channel *ch) {
   while (ch->first) interp_parcel_destroy(cx, interp_channel_take(ch));
 }
 
-// --- turns
-// -----------------------------------------------------------------------------------------------------------
+// --- turns ---------------------------------------------------------------------------------------
 
 static void print_process(strbuf *out, const interp_device *d) {
   strbuf_printf(out, "(%d, %d)", d->replica_id, d->partition_id);
@@ -195,8 +193,7 @@ lemnos_status interp_grid_wait(interp_device *d, const bool *until, const interp
   return g->failing ? lemnos_status_make(LEMNOS_CANCELLED, "another process failed") : LEMNOS_SUCCESS;
 }
 
-// --- a device
-// ----------------------------------------------------------------------------------------------------------
+// --- a device ------------------------------------------------------------------------------------
 
 static lemnos_status device_run(interp_device *d) {
   if (d->grid->failing) return LEMNOS_SUCCESS;
@@ -221,8 +218,7 @@ static void *device_main(void *ctx) {
   await_turn(d);
   pthread_mutex_unlock(&g->lock);
   lemnos_status s = device_run(d);
-  if (s && g->n > 1 && !g->failing)
-    s = lemnos_status_annotate(s, "process (%d, %d)", d->replica_id, d->partition_id);
+  if (s && g->n > 1 && !g->failing) s = lemnos_status_annotate(s, "process (%d, %d)", d->replica_id, d->partition_id);
   pthread_mutex_lock(&g->lock);
   if (s) fail(g, s);
   d->state = INTERP_DEVICE_DONE;
@@ -252,8 +248,7 @@ static void run_all(interp_grid *g) {
     if (g->devices[k].has_thread) pthread_join(g->devices[k].thread, NULL);
 }
 
-// --- the grid
-// --------------------------------------------------------------------------------------------------------------
+// --- the grid ------------------------------------------------------------------------------------
 
 static void grid_deinit(interp_grid *g, interp_ctx *parent) {
   for (interp_meeting *m = g->meetings, *next; m; m = next) {
@@ -263,11 +258,11 @@ static void grid_deinit(interp_grid *g, interp_ctx *parent) {
   for (interp_channel *ch = g->channels, *next; ch; ch = next) {
     next = ch->next;
     if (ch->first && ch->source >= 0 && !g->failing)
-      fail(g, lemnos_status_make(LEMNOS_FAILED_PRECONDITION,
-                                 "process (%d, %d) sent on channel %lld what process (%d, %d) did not receive",
-                                 g->devices[ch->source].replica_id, g->devices[ch->source].partition_id,
-                                 (long long)ch->id, g->devices[ch->target].replica_id,
-                                 g->devices[ch->target].partition_id));
+      fail(g,
+           lemnos_status_make(LEMNOS_FAILED_PRECONDITION,
+                              "process (%d, %d) sent on channel %lld what process (%d, %d) did not receive",
+                              g->devices[ch->source].replica_id, g->devices[ch->source].partition_id, (long long)ch->id,
+                              g->devices[ch->target].replica_id, g->devices[ch->target].partition_id));
     channel_drain(parent, ch);
     free(ch);
   }
@@ -280,7 +275,8 @@ static void grid_deinit(interp_grid *g, interp_ctx *parent) {
 lemnos_status interp_grid_run(interp_ctx *parent, int32_t n_replicas, int32_t n_partitions,
                               const interp_code *const *codes, interp_value *args, interp_value *results,
                               interp_channel *infeed) {
-  if (n_replicas < 1 || n_partitions < 1 || n_replicas > INTERP_MAX_DEVICES || n_partitions > INTERP_MAX_DEVICES / n_replicas)
+  if (n_replicas < 1 || n_partitions < 1 || n_replicas > INTERP_MAX_DEVICES ||
+      n_partitions > INTERP_MAX_DEVICES / n_replicas)
     return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "interpreter: a grid of %d x %d processes, limit %d", n_replicas,
                               n_partitions, INTERP_MAX_DEVICES);
   interp_shared *shared = parent->shared;
@@ -297,10 +293,20 @@ lemnos_status interp_grid_run(interp_ctx *parent, int32_t n_replicas, int32_t n_
   pthread_mutex_init(&g.lock, NULL);
   for (int k = 0; k < g.n; k++) {
     interp_device *d = &g.devices[k];
-    *d = (interp_device){.grid = &g, .index = k, .replica_id = k / n_partitions, .partition_id = k % n_partitions,
-                         .code = codes[k], .args = args, .results = results};
-    d->cx = (interp_ctx){.options = parent->options, .pool = parent->pool, .n_threads = parent->n_threads,
-                         .shared = parent->shared, .device = d, .depth = parent->depth, .drawn = parent->drawn,
+    *d = (interp_device){.grid = &g,
+                         .index = k,
+                         .replica_id = k / n_partitions,
+                         .partition_id = k % n_partitions,
+                         .code = codes[k],
+                         .args = args,
+                         .results = results};
+    d->cx = (interp_ctx){.options = parent->options,
+                         .pool = parent->pool,
+                         .n_threads = parent->n_threads,
+                         .shared = parent->shared,
+                         .device = d,
+                         .depth = parent->depth,
+                         .drawn = parent->drawn,
                          .counting = parent->counting && k == 0};
     pthread_cond_init(&d->turn, NULL);
     args += codes[k]->n_params;

@@ -22,15 +22,18 @@ static int payload_results(const interp_insn *in) {
   return n && in->result_types[n - 1].dtype == HLO_TOKEN ? n - 1 : n;
 }
 
-// --- through the embedder
-// ------------------------------------------------------------------------------------------------------
+// --- through the embedder ------------------------------------------------------------------------
 
 typedef lemnos_status (*transfer_fn)(void *user, const interp_transfer *t);
 
 static interp_transfer transfer_of(const interp_call *c, int64_t channel, int n, interp_array *arrays) {
   const interp_device *d = c->cx->device;
-  return (interp_transfer){.instr = c->in->src, .replica_id = d->replica_id, .partition_id = d->partition_id,
-                           .channel_id = channel, .n = n, .arrays = arrays};
+  return (interp_transfer){.instr = c->in->src,
+                           .replica_id = d->replica_id,
+                           .partition_id = d->partition_id,
+                           .channel_id = channel,
+                           .n = n,
+                           .arrays = arrays};
 }
 
 static lemnos_status give(interp_call *c, transfer_fn fn, int64_t channel) {
@@ -62,8 +65,7 @@ static lemnos_status take(interp_call *c, transfer_fn fn, int64_t channel) {
   return fn(c->cx->options->host->user, &t);
 }
 
-// --- parcels
-// --------------------------------------------------------------------------------------------------------------------
+// --- parcels -------------------------------------------------------------------------------------
 
 static void put_args(interp_call *c, interp_channel *ch) {
   int n = payload_args(c->in);
@@ -83,12 +85,10 @@ static lemnos_status take_results(interp_call *c, interp_channel *ch) {
   }
   for (int k = 0; ok && k < p->n; k++) interp_value_move(interp_result_value(c, k), &p->values[k]);
   interp_parcel_destroy(c->cx, p);
-  return ok ? LEMNOS_SUCCESS
-            : interp_error(c, LEMNOS_INVALID_ARGUMENT, "what arrived is not of the result's types");
+  return ok ? LEMNOS_SUCCESS : interp_error(c, LEMNOS_INVALID_ARGUMENT, "what arrived is not of the result's types");
 }
 
-// --- operations
-// -----------------------------------------------------------------------------------------------------------------
+// --- operations ----------------------------------------------------------------------------------
 
 static lemnos_status run_infeed(interp_call *c) {
   interp_grid *g = c->cx->device->grid;
@@ -167,20 +167,11 @@ lemnos_status interp_compile_host(interp_compiler *c, interp_insn *in) {
   in->flags |= INTERP_SELF_ALLOC;
   for (int k = 0; k < in->n_results; k++) n += in->result_types[k].dtype == HLO_TOKEN;
   switch (in->src->op) {
-    case HLO_OP_INFEED:
-      in->fn = run_infeed;
-      break;
-    case HLO_OP_OUTFEED:
-      in->fn = run_outfeed;
-      break;
-    case HLO_OP_SEND:
-      in->fn = run_send;
-      break;
-    case HLO_OP_RECV:
-      in->fn = run_recv;
-      break;
-    default:
-      return interp_refuse(in->src, "operation is not supported");
+    case HLO_OP_INFEED: in->fn = run_infeed; break;
+    case HLO_OP_OUTFEED: in->fn = run_outfeed; break;
+    case HLO_OP_SEND: in->fn = run_send; break;
+    case HLO_OP_RECV: in->fn = run_recv; break;
+    default: return interp_refuse(in->src, "operation is not supported");
   }
   return n <= 1 ? LEMNOS_SUCCESS : interp_refuse(in->src, "more than one token");
 }

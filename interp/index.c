@@ -14,8 +14,7 @@ static int64_t clamp(int64_t x, int64_t high) {
   return x < 0 ? 0 : x > high ? high : x;
 }
 
-// --- dynamic slices
-// ---------------------------------------------------------------------------------------------------------
+// --- dynamic slices ------------------------------------------------------------------------------
 
 static lemnos_status run_dynamic_slice(interp_call *c) {
   const interp_array *in = interp_arg(c, 0);
@@ -49,8 +48,7 @@ static lemnos_status run_dynamic_update_slice(interp_call *c) {
   return LEMNOS_SUCCESS;
 }
 
-// --- gather
-// -----------------------------------------------------------------------------------------------------------------
+// --- gather --------------------------------------------------------------------------------------
 
 // A window of a gather: often one element or one line.
 static inline void copy_window(const interp_copy *p, char *out, const char *in) {
@@ -133,23 +131,15 @@ static lemnos_status run_torch_index_select(interp_call *c) {
 
 lemnos_status interp_compile_index(interp_compiler *c, interp_insn *in) {
   switch (in->src->op) {
-    case HLO_OP_DYNAMIC_SLICE:
-      in->fn = run_dynamic_slice;
-      break;
+    case HLO_OP_DYNAMIC_SLICE: in->fn = run_dynamic_slice; break;
     case HLO_OP_DYNAMIC_UPDATE_SLICE:
       in->fn = run_dynamic_update_slice;
       in->in_place[0] = 0;
       break;
-    case HLO_OP_GATHER:
-      in->fn = run_gather;
-      break;
-    case HLO_OP_SCATTER:
-      return interp_compile_scatter(c, in);
-    case HLO_OP_TORCH_INDEX_SELECT:
-      in->fn = run_torch_index_select;
-      break;
-    default:
-      return interp_refuse(in->src, "operation is not supported");
+    case HLO_OP_GATHER: in->fn = run_gather; break;
+    case HLO_OP_SCATTER: return interp_compile_scatter(c, in);
+    case HLO_OP_TORCH_INDEX_SELECT: in->fn = run_torch_index_select; break;
+    default: return interp_refuse(in->src, "operation is not supported");
   }
   return LEMNOS_SUCCESS;
 }

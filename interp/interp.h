@@ -35,8 +35,8 @@ int interp_program_n_results(const interp_program *p);                  // leave
 
 bool interp_custom_call_is_built_in(strv target);
 
-// A custom call implemented by the embedder, for targets that are not built in: args are operand leaves; results have dtype, dims and data set up to be
-// filled in.
+// A custom call implemented by the embedder, for targets that are not built in: args are operand leaves; results have
+// dtype, dims and data set up to be filled in.
 typedef lemnos_status (*interp_custom_call_fn)(void *user, const hlo_instr *call, int n_args, const interp_array *args,
                                                int n_results, interp_array *results);
 typedef struct interp_custom_call {
@@ -136,9 +136,10 @@ LEMNOS_NODISCARD lemnos_status interp_run_parallel(const interp_program *const *
 // Does interp_run run the program on more than one virtual device?
 bool interp_program_is_parallel(const interp_program *p);
 
-// The live set of a run in bytes, as live.c defines it: arguments, results and constants included. -1: not known (dynamic
-// shapes, several devices). Takes time as a run with nothing to compute does.
+// The live set of a run in bytes, as live.c defines it: arguments, results and constants included. -1: not known
+// (dynamic shapes, several devices). Takes time as a run with nothing to compute does.
 int64_t interp_program_live_bytes(const interp_program *p);
-int64_t interp_program_constant_bytes(const interp_program *p);  // literals, which the program borrows from the module
+// literals, which the program borrows from the module
+int64_t interp_program_constant_bytes(const interp_program *p);
 
 #endif

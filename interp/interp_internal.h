@@ -68,12 +68,12 @@ enum {
 typedef struct interp_small {
   hlo_eval_fn fn;
   hlo_eval_param param;
-  int32_t n;               // elements of the result
-  int32_t bytes[3];        // per element of the operands
-  bool is_scalar[3];       // one element, to be spread
+  int32_t n;          // elements of the result
+  int32_t bytes[3];   // per element of the operands
+  bool is_scalar[3];  // one element, to be spread
   bool any_scalar;
-  bool fits[3];            // has elements of the result's size and as many: may be overwritten
-  int32_t result_bytes;    // of the whole result, as buffers are sized
+  bool fits[3];          // has elements of the result's size and as many: may be overwritten
+  int32_t result_bytes;  // of the whole result, as buffers are sized
 } interp_small;
 
 struct interp_insn {
@@ -153,9 +153,9 @@ typedef struct interp_shared {
   int64_t live_bytes, peak_bytes, cached_bytes;
   interp_buffer *small[INTERP_SMALL_BUFFERS];  // released buffers of (k + 1) * 64 bytes, newest first
   interp_buffer *cache;                        // larger ones, newest first
-  interp_buffer *spare;  // headers without data
-  int64_t refused_bytes;  // by interp_scratch, last
-  bool unplaced;          // a failure is on its way that does not say yet which instruction it happened in
+  interp_buffer *spare;                        // headers without data
+  int64_t refused_bytes;                       // by interp_scratch, last
+  bool unplaced;  // a failure is on its way that does not say yet which instruction it happened in
   bool keep_probes;
   int32_t n_devices;  // of all grids
   VEC(interp_probe) probes;
@@ -175,8 +175,7 @@ struct interp_ctx {
   double inner_seconds;  // profile: time of nested instructions
 };
 
-// --- program.c: compiling
-// ---------------------------------------------------------------------------------------------
+// --- program.c: compiling ------------------------------------------------------------------------
 
 LEMNOS_NODISCARD lemnos_status interp_compile_code(interp_compiler *c, const hlo_computation *comp, interp_code_use use,
                                                    const interp_code **out);
@@ -245,8 +244,7 @@ bool interp_compile_lapack(interp_compiler *c, interp_insn *in);
 bool interp_needs_quant_wrap(const interp_insn *in);
 lemnos_status interp_compile_quant_wrap(interp_compiler *c, interp_insn *in);
 
-// --- vm.c: running
-// ----------------------------------------------------------------------------------------------------
+// --- vm.c: running -------------------------------------------------------------------------------
 
 static inline interp_array *interp_arg(const interp_call *c, int k) {
   return &c->regs[c->in->args[k]].a;
@@ -317,8 +315,7 @@ static inline LEMNOS_NODISCARD lemnos_status interp_poll_often(interp_ctx *cx) {
   return LEMNOS_UNLIKELY((++cx->ticks & 15) == 0) ? interp_poll(cx) : LEMNOS_SUCCESS;
 }
 
-// --- progress.c
-// --------------------------------------------------------------------------------------------------------
+// --- progress.c ----------------------------------------------------------------------------------
 
 int64_t interp_progress_count(const interp_code *code);  // instructions, with those of calls
 // Called as a loop starts: the progress to be kept if it is the outermost, else NULL. Clears cx->counting.
@@ -335,8 +332,7 @@ char **interp_worker_blocks(interp_ctx *cx, int n, size_t bytes);
 // profile.c
 interp_profile_row *interp_profile_row_of(interp_profile *p, const hlo_instr *i);
 
-// --- move.c: strided copies
-// -------------------------------------------------------------------------------------------
+// --- move.c: strided copies ----------------------------------------------------------------------
 
 // A copy of an n-dimensional box with dimensions coalesced. Strides in elements, any sign, source strides may be 0.
 typedef struct interp_copy {
@@ -361,14 +357,12 @@ lemnos_status interp_move_slice(interp_call *c, const interp_array *in, interp_a
 lemnos_status interp_move_iota(interp_call *c, interp_array *out, int64_t dimension);
 lemnos_status interp_alias_reshape(interp_call *c);  // result 0 = argument 0 with the result's dims
 
-// --- index.c
-// ----------------------------------------------------------------------------------------------------------
+// --- index.c -------------------------------------------------------------------------------------
 
 int64_t interp_index_get(const interp_array *a, int64_t i);  // integer element; u64 beyond int64 saturates
 lemnos_status interp_gather_run(interp_call *c, const hlo_gather_dnums *d, const int64_t *slice_sizes);
 
-// --- conversions
-// ------------------------------------------------------------------------------------------------------
+// --- conversions ---------------------------------------------------------------------------------
 
 typedef struct interp_cvt {
   hlo_eval_fn fn;  // NULL: same type, plain copy
@@ -378,8 +372,7 @@ typedef struct interp_cvt {
 bool interp_cvt_init(interp_cvt *v, hlo_dtype from, hlo_dtype to);
 void interp_cvt_run(const interp_cvt *v, int64_t n, const void *in, void *out);
 
-// --- region.c: computations over scalars, run over lanes
-// ----------------------------------------------------------------
+// --- region.c: computations over scalars, run over lanes -----------------------------------------
 
 typedef struct interp_region interp_region;
 LEMNOS_NODISCARD lemnos_status interp_region_compile(interp_compiler *c, const hlo_computation *comp,
@@ -439,8 +432,7 @@ typedef struct interp_fold_lanes {
 size_t interp_fold_lanes_bytes(const interp_fold *f, int64_t n);  // a multiple of 64
 interp_fold_lanes interp_fold_lanes_at(const interp_fold *f, char *scratch, int64_t n);
 
-// --- dot.c: the kernel that convolution shares
-// --------------------------------------------------------------------------
+// --- dot.c: the kernel that convolution shares ---------------------------------------------------
 
 // How numbers are multiplied: f64 for floats, pairs of f64, or 64-bit wrapping integers. F32 and C64: the same, but
 // rounded to f32 after every step, for f32 and c64 results of at most INTERP_SHORT terms, where there is nothing to
@@ -464,8 +456,7 @@ void interp_dot_tile(interp_math m, int64_t k, const void *a, const void *b, voi
 
 lemnos_status interp_run_ragged_dot(interp_call *c);  // ragged.c
 
-// --- dynamic.c
-// --------------------------------------------------------------------------------------------------------
+// --- dynamic.c -----------------------------------------------------------------------------------
 
 // Concrete dims of the results of an instruction from its arguments' values.
 LEMNOS_NODISCARD lemnos_status interp_infer_dims(interp_call *c);

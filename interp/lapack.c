@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The custom calls lapack_?NAME_ffi that JAX exports for CPUs: potrf, trsm, getrf, geqrf, orgqr/ungqr, syevd/heevd,
 // gesdd; and LuDecomposition, which it exports for TPUs. Like the rest of linalg: complex f64, rounded once. Signs and
-// phases of vectors may differ from LAPACK's. gesdd uses one-sided Jacobi rotations (Hestenes); info is 0 unless getrf meets an exact zero pivot.
+// phases of vectors may differ from LAPACK's. gesdd uses one-sided Jacobi rotations (Hestenes); info is 0 unless getrf
+// meets an exact zero pivot.
 #include "interp/linalg_internal.h"
 
 // Value of an integer entry of the call's mhlo.backend_config, e.g. "{uplo = 76 : ui8}"; fallback if absent.
@@ -61,8 +62,8 @@ static lemnos_status run_orgqr(interp_call *c) {
   return interp_run_householder(c);
 }
 
-// LU factors of a [m][n] in place, with row exchanges: row j was exchanged with row exchanged[j]. Returns 1 + the column of the
-// first zero pivot, or 0.
+// LU factors of a [m][n] in place, with row exchanges: row j was exchanged with row exchanged[j]. Returns 1 + the
+// column of the first zero pivot, or 0.
 static int64_t factor_lu(int64_t m, int64_t n, cplx *a, int64_t *exchanged) {
   int64_t zero = 0;
   for (int64_t j = 0; j < (m < n ? m : n); j++) {
@@ -136,8 +137,7 @@ lemnos_status interp_compile_lu_decomposition(interp_compiler *c, interp_insn *i
   return ok ? LEMNOS_SUCCESS : interp_refuse(in->src, "this form of LuDecomposition");
 }
 
-// --- singular values
-// ------------------------------------------------------------------------------------------------------------
+// --- singular values -----------------------------------------------------------------------------
 
 // Columns of a [m][n], m >= n, are rotated until they are orthogonal; v [n][n] collects the rotations.
 static void orthogonalize(int64_t m, int64_t n, cplx *a, cplx *v) {

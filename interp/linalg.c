@@ -92,8 +92,14 @@ lemnos_status interp_triangular_solve(interp_call *c, const hlo_attrs_triangular
   if (!x) return interp_scratch_failed(c);
   bool transposed = at->transpose_a == HLO_TRANSPOSE_TRANSPOSE || at->transpose_a == HLO_TRANSPOSE_ADJOINT;
   bool flip = transposed != !at->left_side;
-  triangle t = {.a = a, .n = n, .lower = at->lower != flip, .unit = at->unit_diagonal, .flip = flip,
-                .adjoint = at->transpose_a == HLO_TRANSPOSE_ADJOINT, .row = x + n * m, .raw = x + n * m + n};
+  triangle t = {.a = a,
+                .n = n,
+                .lower = at->lower != flip,
+                .unit = at->unit_diagonal,
+                .flip = flip,
+                .adjoint = at->transpose_a == HLO_TRANSPOSE_ADJOINT,
+                .row = x + n * m,
+                .raw = x + n * m + n};
   cplx *line = t.raw + n;  // a row of b, of a system solved from the right: x holds its transpose
   for (int64_t q = 0; q < batches; q++) {
     LEMNOS_TRY(interp_poll(c->cx));
@@ -121,8 +127,7 @@ static lemnos_status run_triangular_solve(interp_call *c) {
   return interp_triangular_solve(c, HLO_ATTRS(c->in->src, triangular_solve));
 }
 
-// --- custom calls
-// -------------------------------------------------------------------------------------------------------------
+// --- custom calls --------------------------------------------------------------------------------
 
 // a[i..m, j] -= f * v * (v^H a)[j]; v[k] = 1 for k == at, packed column `at` of q below.
 static void reflect(int64_t m, int64_t n, cplx *a, const cplx *v, int64_t at, int64_t first, cplx tau) {
@@ -184,9 +189,9 @@ lemnos_status interp_run_householder(interp_call *c) {
   return LEMNOS_SUCCESS;
 }
 
-// Two-sided Jacobi on a Hermitian matrix (Brent and Luk, "The solution of singular-value and symmetric eigenvalue problems
-// on multiprocessor arrays", 1985); eigenvectors in the columns of v. The order of the pairs and the signs of the rotations
-// are those of XLA's expansion of the call, so that eigenvectors have the signs it gives them.
+// Two-sided Jacobi on a Hermitian matrix (Brent and Luk, "The solution of singular-value and symmetric eigenvalue
+// problems on multiprocessor arrays", 1985); eigenvectors in the columns of v. The order of the pairs and the signs of
+// the rotations are those of XLA's expansion of the call, so that eigenvectors have the signs it gives them.
 
 // Rotates rows and columns p and q of a so that a[p][q] becomes zero; v follows. False if it is as good as zero.
 static bool jacobi_rotate(int64_t n, cplx *a, cplx *v, int64_t p, int64_t q, bool complex) {
@@ -219,8 +224,9 @@ static bool jacobi_rotate(int64_t n, cplx *a, cplx *v, int64_t p, int64_t q, boo
   return true;
 }
 
-// seats: room for n + 1 indices. Pairs sit opposite each other in two rows of k seats; after each round all but the first
-// move one seat on, so that n - 1 rounds (n even; an odd one has a dummy that is skipped) bring all pairs together once.
+// seats: room for n + 1 indices. Pairs sit opposite each other in two rows of k seats; after each round all but the
+// first move one seat on, so that n - 1 rounds (n even; an odd one has a dummy that is skipped) bring all pairs
+// together once.
 static void jacobi(int64_t n, cplx *a, cplx *v, int64_t *seats, bool complex) {
   int64_t k = (n + 1) / 2, *top = seats, *bottom = seats + k;
   for (int64_t i = 0; i < 2 * k; i++) seats[i] = i;
@@ -242,7 +248,8 @@ static void jacobi(int64_t n, cplx *a, cplx *v, int64_t *seats, bool complex) {
   }
 }
 
-// Number `index` (0 lower, 1 sort) of Eigh's configuration "lower,sort,max_iterations,tolerance"; true if there is none.
+// Number `index` (0 lower, 1 sort) of Eigh's configuration "lower,sort,max_iterations,tolerance"; true if there is
+// none.
 static bool eigh_flag(const hlo_instr *i, int index) {
   const hlo_dict *d = &HLO_ATTRS(i, custom_call)->attributes;
   for (int k = 0; k < d->n; k++) {
@@ -271,13 +278,16 @@ lemnos_status interp_run_eigh(interp_call *c) {
     for (int64_t i = 0; i < n; i++) {
       a[i * n + i].im = 0;
       for (int64_t j = 0; j < i; j++)
-        if (lower) a[j * n + i] = c_conj(a[i * n + j]);
-        else a[i * n + j] = c_conj(a[j * n + i]);
+        if (lower)
+          a[j * n + i] = c_conj(a[i * n + j]);
+        else
+          a[i * n + j] = c_conj(a[j * n + i]);
     }
     jacobi(n, a, v, order, hlo_dtype_is_complex(in->dtype));
     for (int64_t i = 0; i < n; i++) {
       int64_t at = i;
-      for (; sort && at > 0 && a[order[at - 1] * n + order[at - 1]].re > a[i * n + i].re; at--) order[at] = order[at - 1];
+      for (; sort && at > 0 && a[order[at - 1] * n + order[at - 1]].re > a[i * n + i].re; at--)
+        order[at] = order[at - 1];
       order[at] = i;
     }
     for (int64_t j = 0; j < n; j++) {
@@ -308,13 +318,8 @@ lemnos_status interp_compile_qr(interp_compiler *c, interp_insn *in) {
 lemnos_status interp_compile_linalg(interp_compiler *c, interp_insn *in) {
   if (in->arg_types[0].rank < 2) return interp_refuse(in->src, "operand of rank below 2");
   switch (in->src->op) {
-    case HLO_OP_CHOLESKY:
-      in->fn = run_cholesky;
-      return LEMNOS_SUCCESS;
-    case HLO_OP_TRIANGULAR_SOLVE:
-      in->fn = run_triangular_solve;
-      return LEMNOS_SUCCESS;
-    default:
-      return interp_refuse(in->src, "operation is not supported");
+    case HLO_OP_CHOLESKY: in->fn = run_cholesky; return LEMNOS_SUCCESS;
+    case HLO_OP_TRIANGULAR_SOLVE: in->fn = run_triangular_solve; return LEMNOS_SUCCESS;
+    default: return interp_refuse(in->src, "operation is not supported");
   }
 }

@@ -134,8 +134,10 @@ static void run_code(live_run *r, const interp_code *code, live_value **args, li
   for (int k = 0; k < code->n_results; k++) results[k] = share(regs[code->result_regs[k]]);
   for (int k = 0; k < code->n_results; k++) {
     live_value **v = &regs[code->result_regs[k]];
-    if (*v && !code->result_shared[k]) drop(r, v);
-    else if (*v) (*v)->refs--;
+    if (*v && !code->result_shared[k])
+      drop(r, v);
+    else if (*v)
+      (*v)->refs--;
   }
 }
 

@@ -6,8 +6,7 @@
 
 #define TILE 16
 
-// --- strided copies
-// -------------------------------------------------------------------------------------------------------
+// --- strided copies ------------------------------------------------------------------------------
 
 void interp_copy_plan(interp_copy *p, int element_bytes, int rank, const int64_t *dims, const int64_t *out_strides,
                       const int64_t *in_strides) {
@@ -96,42 +95,22 @@ DEFINE_LOOPS(16, b16)
 void interp_copy_line(int64_t n, int bytes, void *out, int64_t os, const void *in, int64_t is) {
   if (n <= 0) return;
   switch (bytes) {
-    case 1:
-      line_1(n, out, os, in, is);
-      break;
-    case 2:
-      line_2(n, out, os, in, is);
-      break;
-    case 4:
-      line_4(n, out, os, in, is);
-      break;
-    case 8:
-      line_8(n, out, os, in, is);
-      break;
-    default:
-      line_16(n, out, os, in, is);
-      break;
+    case 1: line_1(n, out, os, in, is); break;
+    case 2: line_2(n, out, os, in, is); break;
+    case 4: line_4(n, out, os, in, is); break;
+    case 8: line_8(n, out, os, in, is); break;
+    default: line_16(n, out, os, in, is); break;
   }
 }
 
 static void tile(const interp_copy *p, int d, char *out, const char *in) {
   int64_t m = p->dims[d], n = p->dims[d + 1], om = p->out[d], on = p->out[d + 1], im = p->in[d], is = p->in[d + 1];
   switch (p->element_bytes) {
-    case 1:
-      tile_1(m, n, out, om, on, in, im, is);
-      break;
-    case 2:
-      tile_2(m, n, out, om, on, in, im, is);
-      break;
-    case 4:
-      tile_4(m, n, out, om, on, in, im, is);
-      break;
-    case 8:
-      tile_8(m, n, out, om, on, in, im, is);
-      break;
-    default:
-      tile_16(m, n, out, om, on, in, im, is);
-      break;
+    case 1: tile_1(m, n, out, om, on, in, im, is); break;
+    case 2: tile_2(m, n, out, om, on, in, im, is); break;
+    case 4: tile_4(m, n, out, om, on, in, im, is); break;
+    case 8: tile_8(m, n, out, om, on, in, im, is); break;
+    default: tile_16(m, n, out, om, on, in, im, is); break;
   }
 }
 
@@ -198,8 +177,7 @@ void interp_copy_box(interp_ctx *cx, const interp_array *in, const int64_t *star
   if (s > 0) interp_copy_run_parallel(cx, &p, out, (const char *)in->data + offset * p.element_bytes);
 }
 
-// --- operations with concrete parameters
-// ------------------------------------------------------------------------------------
+// --- operations with concrete parameters ---------------------------------------------------------
 
 lemnos_status interp_move_broadcast(interp_call *c, const interp_array *in, interp_array *out, const int64_t *map) {
   int64_t is[INTERP_MAX_RANK], bs[INTERP_MAX_RANK] = {0}, os[INTERP_MAX_RANK];
@@ -291,8 +269,7 @@ lemnos_status interp_move_iota(interp_call *c, interp_array *out, int64_t dimens
   return LEMNOS_SUCCESS;
 }
 
-// --- handlers
-// -----------------------------------------------------------------------------------------------------------------
+// --- handlers ------------------------------------------------------------------------------------
 
 static lemnos_status run_constant(interp_call *c) {
   const hlo_literal *l = c->in->aux;
@@ -447,14 +424,9 @@ static lemnos_status run_concatenate(interp_call *c) {
 
 lemnos_status interp_compile_move(interp_compiler *c, interp_insn *in) {
   switch (in->src->op) {
-    case HLO_OP_CONSTANT:
-      return compile_constant(c, in);
-    case HLO_OP_IOTA:
-      in->fn = run_iota;
-      break;
-    case HLO_OP_BROADCAST_IN_DIM:
-      in->fn = run_broadcast;
-      break;
+    case HLO_OP_CONSTANT: return compile_constant(c, in);
+    case HLO_OP_IOTA: in->fn = run_iota; break;
+    case HLO_OP_BROADCAST_IN_DIM: in->fn = run_broadcast; break;
     case HLO_OP_RESHAPE:
       in->fn = interp_alias_reshape;
       in->flags |= INTERP_SELF_ALLOC;
@@ -465,26 +437,13 @@ lemnos_status interp_compile_move(interp_compiler *c, interp_insn *in) {
       in->fn = interp_alias_reshape;
       in->flags |= INTERP_SELF_ALLOC;
       break;
-    case HLO_OP_BITCAST_CONVERT:
-      in->fn = run_bitcast_convert;
-      break;
-    case HLO_OP_TRANSPOSE:
-      in->fn = run_transpose;
-      break;
-    case HLO_OP_SLICE:
-      in->fn = run_slice;
-      break;
-    case HLO_OP_REVERSE:
-      in->fn = run_reverse;
-      break;
-    case HLO_OP_PAD:
-      in->fn = run_pad;
-      break;
-    case HLO_OP_CONCATENATE:
-      in->fn = run_concatenate;
-      break;
-    default:
-      return interp_refuse(in->src, "operation is not supported");
+    case HLO_OP_BITCAST_CONVERT: in->fn = run_bitcast_convert; break;
+    case HLO_OP_TRANSPOSE: in->fn = run_transpose; break;
+    case HLO_OP_SLICE: in->fn = run_slice; break;
+    case HLO_OP_REVERSE: in->fn = run_reverse; break;
+    case HLO_OP_PAD: in->fn = run_pad; break;
+    case HLO_OP_CONCATENATE: in->fn = run_concatenate; break;
+    default: return interp_refuse(in->src, "operation is not supported");
   }
   return LEMNOS_SUCCESS;
 }

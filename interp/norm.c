@@ -39,8 +39,9 @@ static lemnos_status check_sizes(const interp_call *c, int64_t features) {
     bool ok = is_output ? a->rank == x->rank && !memcmp(a->dims, x->dims, sizeof *x->dims * (size_t)x->rank)
                         : a->rank == 1 && a->dims[0] == features;
     if (!ok)
-      return interp_error(c, LEMNOS_INVALID_ARGUMENT, "operand %d does not have the sizes of an operand with %lld features",
-                          k, (long long)features);
+      return interp_error(c, LEMNOS_INVALID_ARGUMENT,
+                          "operand %d does not have the sizes of an operand with %lld features", k,
+                          (long long)features);
   }
   return LEMNOS_SUCCESS;
 }
@@ -119,17 +120,10 @@ static lemnos_status run_grad(interp_call *c) {
 
 lemnos_status interp_compile_norm(interp_compiler *c, interp_insn *in) {
   switch (in->src->op) {
-    case HLO_OP_BATCH_NORM_INFERENCE:
-      in->fn = run_inference;
-      break;
-    case HLO_OP_BATCH_NORM_TRAINING:
-      in->fn = run_training;
-      break;
-    case HLO_OP_BATCH_NORM_GRAD:
-      in->fn = run_grad;
-      break;
-    default:
-      return interp_refuse(in->src, "operation is not supported");
+    case HLO_OP_BATCH_NORM_INFERENCE: in->fn = run_inference; break;
+    case HLO_OP_BATCH_NORM_TRAINING: in->fn = run_training; break;
+    case HLO_OP_BATCH_NORM_GRAD: in->fn = run_grad; break;
+    default: return interp_refuse(in->src, "operation is not supported");
   }
   return LEMNOS_SUCCESS;
 }

@@ -29,8 +29,7 @@ static int64_t int_entry(const interp_insn *in, const char *name) {
   return text.len && hlo_element_parse(HLO_S64, text, &x, 0) ? x : 0;
 }
 
-// --- run_parallel
-// ---------------------------------------------------------------------------------------------------------------
+// --- run_parallel --------------------------------------------------------------------------------
 
 lemnos_status interp_compile_run_parallel(interp_compiler *c, interp_insn *in) {
   const hlo_instr *i = in->src;
@@ -99,8 +98,7 @@ lemnos_status interp_run_run_parallel(interp_call *c) {
   return s;
 }
 
-// --- manual computations
-// ---------------------------------------------------------------------------------------------------------
+// --- manual computations -------------------------------------------------------------------------
 
 lemnos_status interp_compile_manual(interp_compiler *c, interp_insn *in) {
   const hlo_instr *i = in->src;
@@ -142,8 +140,7 @@ lemnos_status interp_run_manual(interp_call *c) {
   return s;
 }
 
-// --- probes
-// ---------------------------------------------------------------------------------------------------------------------
+// --- probes --------------------------------------------------------------------------------------
 
 lemnos_status interp_compile_probe(interp_compiler *c, interp_insn *in) {
   bool ok = in->n_args == 1 && in->n_results == 1 && interp_same_type(&in->arg_types[0], &in->result_types[0]);
@@ -183,9 +180,9 @@ lemnos_status interp_run_serialized_eq(interp_call *c) {
     bool same = a->dtype == b->dtype && a->rank == b->rank &&
                 !memcmp(a->dims, b->dims, sizeof *a->dims * (size_t)a->rank) &&
                 !memcmp(a->data, b->data, (size_t)interp_bytes(a));
-    return same ? LEMNOS_SUCCESS
-                : interp_error(c, LEMNOS_CHECK_FAILED, "the value is not what probe \"" STRV_FMT "\" saw",
-                               STRV_ARG(id));
+    return same
+               ? LEMNOS_SUCCESS
+               : interp_error(c, LEMNOS_CHECK_FAILED, "the value is not what probe \"" STRV_FMT "\" saw", STRV_ARG(id));
   }
   return interp_error(c, LEMNOS_CHECK_FAILED, "probe \"" STRV_FMT "\" saw %lld values, expected more than %lld",
                       STRV_ARG(id), (long long)at, (long long)want);

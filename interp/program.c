@@ -14,8 +14,9 @@ lemnos_status interp_refuse(const hlo_instr *i, const char *format, ...) {
   va_start(args, format);
   strbuf_vprintf(&text, format, args);
   va_end(args);
-  lemnos_status s = lemnos_status_make(LEMNOS_UNIMPLEMENTED, "%s: interpreter: %s (%%" STRV_FMT ") is refused: %s", where.data,
-                                       hlo_op_table[i->op].text_name, STRV_ARG(i->name), text.data ? text.data : "");
+  lemnos_status s =
+      lemnos_status_make(LEMNOS_UNIMPLEMENTED, "%s: interpreter: %s (%%" STRV_FMT ") is refused: %s", where.data,
+                         hlo_op_table[i->op].text_name, STRV_ARG(i->name), text.data ? text.data : "");
   strbuf_deinit(&where);
   strbuf_deinit(&text);
   return s;
@@ -24,7 +25,8 @@ lemnos_status interp_refuse(const hlo_instr *i, const char *format, ...) {
 lemnos_status interp_place(const hlo_instr *i, lemnos_status s) {
   strbuf where = {0};
   loc_print(&where, i->loc);
-  s = lemnos_status_annotate(s, "%s: %s (%%" STRV_FMT ")", where.data, hlo_op_table[i->op].text_name, STRV_ARG(i->name));
+  s = lemnos_status_annotate(s, "%s: %s (%%" STRV_FMT ")", where.data, hlo_op_table[i->op].text_name,
+                             STRV_ARG(i->name));
   strbuf_deinit(&where);
   return s;
 }
@@ -65,8 +67,7 @@ bool interp_same_type(const interp_type *a, const interp_type *b) {
   return true;
 }
 
-// --- values and liveness
-// ------------------------------------------------------------------------------------------------
+// --- values and liveness -------------------------------------------------------------------------
 
 typedef struct leaves {
   int32_t *v;  // value numbers
@@ -144,24 +145,18 @@ static leaves *make_leaves(lowering *l, const hlo_instr *i) {
   return r;
 }
 
-// --- one instruction
-// ------------------------------------------------------------------------------------------------------
+// --- one instruction -----------------------------------------------------------------------------
 
 static lemnos_status compile_family(interp_compiler *c, interp_insn *in) {
   const hlo_instr *i = in->src;
   switch (i->op) {
-    case HLO_OP_BITCAST_CONVERT:
-      return interp_compile_move(c, in);
-    case HLO_OP_FFT:
-      return interp_compile_fft(c, in);
+    case HLO_OP_BITCAST_CONVERT: return interp_compile_move(c, in);
+    case HLO_OP_FFT: return interp_compile_fft(c, in);
     case HLO_OP_UNIFORM_QUANTIZE:
-    case HLO_OP_UNIFORM_DEQUANTIZE:
-      return interp_compile_quant(c, in);
+    case HLO_OP_UNIFORM_DEQUANTIZE: return interp_compile_quant(c, in);
     case HLO_OP_AFTER_ALL:
-    case HLO_OP_CREATE_TOKEN:
-      return interp_compile_control(c, in);
-    default:
-      break;
+    case HLO_OP_CREATE_TOKEN: return interp_compile_control(c, in);
+    default: break;
   }
   if (interp_needs_quant_wrap(in)) return interp_compile_quant_wrap(c, in);
   switch ((hlo_op_family)hlo_op_table[i->op].family) {
@@ -169,44 +164,25 @@ static lemnos_status compile_family(interp_compiler *c, interp_insn *in) {
     case HLO_FAMILY_BINARY:
     case HLO_FAMILY_TERNARY:
     case HLO_FAMILY_CONVERT:
-    case HLO_FAMILY_CHLO:
-      return interp_compile_elementwise(c, in);
-    case HLO_FAMILY_SHAPE:
-      return interp_compile_move(c, in);
-    case HLO_FAMILY_INDEX:
-      return interp_compile_index(c, in);
-    case HLO_FAMILY_REDUCE:
-      return interp_compile_reduce(c, in);
-    case HLO_FAMILY_WINDOW:
-      return interp_compile_window(c, in);
-    case HLO_FAMILY_SORT:
-      return interp_compile_sort(c, in);
-    case HLO_FAMILY_DOT:
-      return interp_compile_dot(c, in);
-    case HLO_FAMILY_CONV:
-      return interp_compile_conv(c, in);
-    case HLO_FAMILY_LINALG:
-      return interp_compile_linalg(c, in);
-    case HLO_FAMILY_NORM:
-      return interp_compile_norm(c, in);
-    case HLO_FAMILY_RNG:
-      return interp_compile_rng(c, in);
-    case HLO_FAMILY_CONTROL:
-      return interp_compile_control(c, in);
-    case HLO_FAMILY_TUPLE:
-      break;
-    case HLO_FAMILY_DYNAMIC:
-      return interp_compile_dynamic(c, in);
-    case HLO_FAMILY_QUANT:
-      return interp_compile_quant(c, in);
-    case HLO_FAMILY_COLLECTIVE:
-      return interp_compile_collective(c, in);
-    case HLO_FAMILY_HOST:
-      return interp_compile_host(c, in);
-    case HLO_FAMILY_CUSTOM:
-      return interp_compile_custom(c, in);
-    case HLO_FAMILY_CHECK:
-      return interp_compile_check(c, in);
+    case HLO_FAMILY_CHLO: return interp_compile_elementwise(c, in);
+    case HLO_FAMILY_SHAPE: return interp_compile_move(c, in);
+    case HLO_FAMILY_INDEX: return interp_compile_index(c, in);
+    case HLO_FAMILY_REDUCE: return interp_compile_reduce(c, in);
+    case HLO_FAMILY_WINDOW: return interp_compile_window(c, in);
+    case HLO_FAMILY_SORT: return interp_compile_sort(c, in);
+    case HLO_FAMILY_DOT: return interp_compile_dot(c, in);
+    case HLO_FAMILY_CONV: return interp_compile_conv(c, in);
+    case HLO_FAMILY_LINALG: return interp_compile_linalg(c, in);
+    case HLO_FAMILY_NORM: return interp_compile_norm(c, in);
+    case HLO_FAMILY_RNG: return interp_compile_rng(c, in);
+    case HLO_FAMILY_CONTROL: return interp_compile_control(c, in);
+    case HLO_FAMILY_TUPLE: break;
+    case HLO_FAMILY_DYNAMIC: return interp_compile_dynamic(c, in);
+    case HLO_FAMILY_QUANT: return interp_compile_quant(c, in);
+    case HLO_FAMILY_COLLECTIVE: return interp_compile_collective(c, in);
+    case HLO_FAMILY_HOST: return interp_compile_host(c, in);
+    case HLO_FAMILY_CUSTOM: return interp_compile_custom(c, in);
+    case HLO_FAMILY_CHECK: return interp_compile_check(c, in);
   }
   return interp_refuse(i, "operation is not supported");
 }
@@ -248,8 +224,7 @@ static lemnos_status compile_instr(lowering *l, const hlo_instr *i) {
   return LEMNOS_SUCCESS;
 }
 
-// --- registers
-// ------------------------------------------------------------------------------------------------------------
+// --- registers -----------------------------------------------------------------------------------
 
 static int32_t take_reg(lowering *l) {
   return l->free_regs.len ? vec_pop(&l->free_regs) : l->n_regs++;
@@ -354,7 +329,7 @@ static lemnos_status lower(lowering *l, interp_code *code) {
   }
   code->param_types = types;
   code->param_regs = params;
-  HLO_FOR_EACH(i, comp) {
+  HLO_FOR_EACH (i, comp) {
     if (i->op == HLO_OP_PARAMETER || !ptrmap_get(&l->live, i)) continue;
     leaves *r = make_leaves(l, i);
     ptrmap_put(l->scratch, &l->leaves_of, i, r);
@@ -424,8 +399,7 @@ int interp_program_n_results(const interp_program *p) {
   return p->entry->n_results;
 }
 
-// --- disassembler
-// ---------------------------------------------------------------------------------------------------------
+// --- disassembler --------------------------------------------------------------------------------
 
 static void print_type(strbuf *out, const interp_type *t) {
   hlo_shape_print(out, t->shape);

@@ -24,14 +24,10 @@ bool interp_needs_quant_wrap(const interp_insn *in) {
     case HLO_FAMILY_DOT:
     case HLO_FAMILY_CONV:
     case HLO_FAMILY_LINALG:
-    case HLO_FAMILY_NORM:
-      return true;
-    case HLO_FAMILY_DYNAMIC:
-      return op == HLO_OP_DYNAMIC_CONV;
-    case HLO_FAMILY_SHAPE:
-      return op == HLO_OP_IOTA;
-    default:
-      return false;  // movement, or bodies that are themselves compiled with quantized types
+    case HLO_FAMILY_NORM: return true;
+    case HLO_FAMILY_DYNAMIC: return op == HLO_OP_DYNAMIC_CONV;
+    case HLO_FAMILY_SHAPE: return op == HLO_OP_IOTA;
+    default: return false;  // movement, or bodies that are themselves compiled with quantized types
   }
 }
 

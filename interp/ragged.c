@@ -138,8 +138,7 @@ static lemnos_status check_sizes(const interp_call *c, bool batch, bool contract
   }
   if (at->rhs_group_dimensions.n)
     ok = ok && rhs->dims[at->rhs_group_dimensions.data[0]] == sizes->dims[sizes->rank - 1];
-  return ok ? LEMNOS_SUCCESS
-            : interp_error(c, LEMNOS_INVALID_ARGUMENT, "operands whose sizes do not fit each other");
+  return ok ? LEMNOS_SUCCESS : interp_error(c, LEMNOS_INVALID_ARGUMENT, "operands whose sizes do not fit each other");
 }
 
 lemnos_status interp_run_ragged_dot(interp_call *c) {

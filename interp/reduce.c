@@ -237,8 +237,7 @@ static lemnos_status compile_reduce(interp_compiler *c, interp_insn *in) {
   return LEMNOS_SUCCESS;
 }
 
-// --- map
-// --------------------------------------------------------------------------------------------------------------------
+// --- map -----------------------------------------------------------------------------------------
 
 static lemnos_status run_map(interp_call *c) {
   const interp_region *r = c->in->aux;
@@ -259,8 +258,7 @@ static lemnos_status run_map(interp_call *c) {
   return LEMNOS_SUCCESS;
 }
 
-// --- scan
-// ---------------------------------------------------------------------------------------------------------------------
+// --- scan ----------------------------------------------------------------------------------------
 
 // Room for outputs whose sizes the first step tells (no step: the type); later steps have to give the same.
 static lemnos_status scan_room(interp_call *c, bool first, int64_t steps, int n_out, const interp_value *slices) {
@@ -361,10 +359,8 @@ static lemnos_status compile_scan(interp_compiler *c, interp_insn *in) {
 
 lemnos_status interp_compile_reduce(interp_compiler *c, interp_insn *in) {
   switch (in->src->op) {
-    case HLO_OP_REDUCE:
-      return compile_reduce(c, in);
-    case HLO_OP_SCAN:
-      return compile_scan(c, in);
+    case HLO_OP_REDUCE: return compile_reduce(c, in);
+    case HLO_OP_SCAN: return compile_scan(c, in);
     case HLO_OP_MAP: {
       interp_region *r;
       LEMNOS_TRY(interp_region_compile(c, in->src->called[0], &r));
@@ -372,7 +368,6 @@ lemnos_status interp_compile_reduce(interp_compiler *c, interp_insn *in) {
       in->fn = run_map;
       return LEMNOS_SUCCESS;
     }
-    default:
-      return interp_refuse(in->src, "operation is not supported");
+    default: return interp_refuse(in->src, "operation is not supported");
   }
 }

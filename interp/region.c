@@ -9,8 +9,7 @@
 // sixteens.
 #include "interp/interp_internal.h"
 
-// --- conversions
-// ------------------------------------------------------------------------------------------------------------
+// --- conversions ---------------------------------------------------------------------------------
 
 bool interp_cvt_init(interp_cvt *v, hlo_dtype from, hlo_dtype to) {
   *v = (interp_cvt){.from = from, .to = to};
@@ -27,8 +26,7 @@ void interp_cvt_run(const interp_cvt *v, int64_t n, const void *in, void *out) {
     memcpy(out, in, (size_t)(n * hlo_dtype_bytes(v->to)));
 }
 
-// --- lanes
-// --------------------------------------------------------------------------------------------------------------------
+// --- lanes ---------------------------------------------------------------------------------------
 
 typedef struct lane_ref {
   int32_t param;         // >= 0: parameter leaf
@@ -154,8 +152,7 @@ static bool lane_instr(interp_compiler *c, interp_region *r, arena *scratch, con
   }
   ptrmap_put(scratch, m, i, v);
   switch (i->op) {
-    case HLO_OP_CONSTANT:
-      return lane_constant(c, i, v);
+    case HLO_OP_CONSTANT: return lane_constant(c, i, v);
     case HLO_OP_TUPLE:
     case HLO_OP_OPTIMIZATION_BARRIER:
     case HLO_OP_COPY:
@@ -187,10 +184,8 @@ static bool lane_instr(interp_compiler *c, interp_region *r, arena *scratch, con
       }
       return lane_lower(c, r, scratch, i->called[0], &args, v, depth + 1);
     }
-    case HLO_OP_CONDITIONAL:
-      return lane_conditional(c, r, scratch, i, m, v, depth);
-    default:
-      return lane_op(c, r, i, m, v);
+    case HLO_OP_CONDITIONAL: return lane_conditional(c, r, scratch, i, m, v, depth);
+    default: return lane_op(c, r, i, m, v);
   }
 }
 
@@ -208,7 +203,7 @@ static bool lane_lower(interp_compiler *c, interp_region *r, arena *scratch, con
       if (hlo_shape_leaf(comp->params[p]->shape, k)->rank != 0) return false;
     ptrmap_put(scratch, &m, comp->params[p], v);
   }
-  HLO_FOR_EACH(i, comp) {
+  HLO_FOR_EACH (i, comp) {
     if (i->op == HLO_OP_PARAMETER) continue;
     if (!lane_instr(c, r, scratch, i, &m, depth)) return false;
   }
@@ -279,21 +274,11 @@ static inline const void *lane_address(const lane_ref *v, const void *const *in,
 
 static inline void copy_small(void *out, const void *in, size_t bytes) {
   switch (bytes) {
-    case 1:
-      memcpy(out, in, 1);
-      break;
-    case 2:
-      memcpy(out, in, 2);
-      break;
-    case 4:
-      memcpy(out, in, 4);
-      break;
-    case 8:
-      memcpy(out, in, 8);
-      break;
-    default:
-      memmove(out, in, bytes);
-      break;
+    case 1: memcpy(out, in, 1); break;
+    case 2: memcpy(out, in, 2); break;
+    case 4: memcpy(out, in, 4); break;
+    case 8: memcpy(out, in, 8); break;
+    default: memmove(out, in, bytes); break;
   }
 }
 
@@ -359,8 +344,7 @@ lemnos_status interp_region_run(const interp_region *r, interp_ctx *cx, void *sc
   return LEMNOS_SUCCESS;
 }
 
-// --- folds
-// --------------------------------------------------------------------------------------------------------------------
+// --- folds ---------------------------------------------------------------------------------------
 
 static bool is_narrow_float(hlo_dtype t) {
   return hlo_dtype_is_float(t) && t != HLO_F64;
@@ -374,7 +358,12 @@ static bool fold_binary(arena *a, interp_fold *f, const hlo_instr *root, hlo_dty
   types[1] = kept;
   int32_t *room = ARENA_NEW(a, int32_t);
   *room = hlo_dtype_bytes(t) > hlo_dtype_bytes(kept) ? hlo_dtype_bytes(t) : hlo_dtype_bytes(kept);
-  *f = (interp_fold){.n = 1, .types = types, .acc_types = types + 1, .room = room, .op = root->op, .swapped = swapped,
+  *f = (interp_fold){.n = 1,
+                     .types = types,
+                     .acc_types = types + 1,
+                     .room = room,
+                     .op = root->op,
+                     .swapped = swapped,
                      .wide = t != kept};
   if (f->wide && (!interp_cvt_init(&f->widen, t, kept) || !interp_cvt_init(&f->narrow, kept, t))) return false;
   f->fn = hlo_eval_lookup(root->op, root->attrs, 2, in, kept, &f->param, &reason);

@@ -39,8 +39,7 @@ static void philox(const uint32_t key[2], uint32_t x[4]) {
   }
 }
 
-// --- rng_bit_generator
-// ------------------------------------------------------------------------------------------------------
+// --- rng_bit_generator ---------------------------------------------------------------------------
 
 // An array cut in two along its first even dimension (else its largest one), the halves interleaved along it in pairs:
 // element `inner` of pair `s` is element 2 * s + half of that dimension.
@@ -148,12 +147,12 @@ static lemnos_status run_bits(interp_call *c) {
   return LEMNOS_SUCCESS;
 }
 
-// --- rng
-// ----------------------------------------------------------------------------------------------------------------------
+// --- rng -----------------------------------------------------------------------------------------
 
-// XLA expands rng to Philox. Its key is drawn when a program is compiled, from a generator that all programs of a process
-// share: KEY is what the first rng gets (as jaxlib 0.10.2 shows in its compiled program). Its counter starts at FIRST and
-// counts, over all rng of an executable, the 32-bit units of the results so far.
+// XLA expands rng to Philox. Its key is drawn when a program is compiled, from a generator that all programs of a
+// process
+// share: KEY is what the first rng gets (as jaxlib 0.10.2 shows in its compiled program). Its counter starts at FIRST
+// and counts, over all rng of an executable, the 32-bit units of the results so far.
 #define KEY_LOW 0xBDE0C74Fu
 #define KEY_HIGH 0xBAA1723Eu
 #define FIRST UINT64_C(0x7012395)
@@ -229,8 +228,10 @@ static lemnos_status run_rng(interp_call *c) {
     return LEMNOS_SUCCESS;
   }
   double p = hlo_element_get_f64(a->dtype, a->data, 0, 0), q = hlo_element_get_f64(b->dtype, b->data, 0, 0);
-  if (HLO_ATTRS(c->in->src, rng)->distribution == HLO_RNG_DISTRIBUTION_NORMAL) draw_normal(before, out, p, q, wide);
-  else draw_uniform(before, out, p, q, wide);
+  if (HLO_ATTRS(c->in->src, rng)->distribution == HLO_RNG_DISTRIBUTION_NORMAL)
+    draw_normal(before, out, p, q, wide);
+  else
+    draw_uniform(before, out, p, q, wide);
   return LEMNOS_SUCCESS;
 }
 

@@ -18,8 +18,8 @@ typedef struct sorter {
   const sort_plan *p;
   int64_t n;
   int64_t *index, *tmp;
-  uint64_t *keys;                  // order-preserving; smaller sorts first
-  char **line;                     // the lines, contiguous, per operand
+  uint64_t *keys;  // order-preserving; smaller sorts first
+  char **line;     // the lines, contiguous, per operand
   int *bytes;
   const void **in;  // arguments of the region
   int operands;
@@ -190,8 +190,7 @@ static lemnos_status compile_sort(interp_compiler *c, interp_insn *in) {
   return LEMNOS_SUCCESS;
 }
 
-// --- top_k
-// --------------------------------------------------------------------------------------------------------------------
+// --- top_k ---------------------------------------------------------------------------------------
 
 // Largest first, by total order for floats (NaN above infinity), lower index first among equals.
 static lemnos_status run_top_k(interp_call *c) {

@@ -23,8 +23,7 @@ void interp_strides(const interp_array *a, int64_t *strides) {
   }
 }
 
-// --- buffers
-// ------------------------------------------------------------------------------------------------------------
+// --- buffers -------------------------------------------------------------------------------------
 
 static interp_buffer *new_header(interp_ctx *cx) {
   interp_buffer *b = cx->shared->spare;
@@ -111,10 +110,9 @@ static lemnos_status unplaced(interp_ctx *cx, lemnos_status s) {
 }
 
 static LEMNOS_NOINLINE lemnos_status over_limit(interp_ctx *cx, int64_t bytes) {
-  return unplaced(cx, lemnos_status_make(LEMNOS_OUT_OF_MEMORY,
-                                         "%lld bytes in use and %lld more needed, above the limit of %lld",
-                                         (long long)cx->shared->live_bytes, (long long)bytes,
-                                         (long long)cx->options->max_bytes));
+  return unplaced(
+      cx, lemnos_status_make(LEMNOS_OUT_OF_MEMORY, "%lld bytes in use and %lld more needed, above the limit of %lld",
+                             (long long)cx->shared->live_bytes, (long long)bytes, (long long)cx->options->max_bytes));
 }
 
 static LEMNOS_NOINLINE lemnos_status no_memory(interp_ctx *cx, int64_t bytes) {
@@ -183,8 +181,7 @@ lemnos_status interp_value_borrow(interp_ctx *cx, interp_value *v, const void *d
   return LEMNOS_SUCCESS;
 }
 
-// --- scratch
-// ------------------------------------------------------------------------------------------------------------
+// --- scratch -------------------------------------------------------------------------------------
 
 void *interp_scratch(interp_ctx *cx, size_t bytes) {
   interp_shared *shared = cx->shared;
@@ -221,8 +218,7 @@ static void scratch_reset(interp_ctx *cx, interp_scratch_block *mark) {
   }
 }
 
-// --- threads
-// ------------------------------------------------------------------------------------------------------------
+// --- threads -------------------------------------------------------------------------------------
 
 typedef struct range_job {
   interp_range_fn fn;
@@ -263,8 +259,7 @@ void interp_parallel(interp_ctx *cx, int64_t n, int64_t grain, interp_range_fn f
   thread_pool_run(cx->pool, chunks, run_range, &j);
 }
 
-// --- the run loop
-// ---------------------------------------------------------------------------------------------------------
+// --- the run loop --------------------------------------------------------------------------------
 
 lemnos_status interp_poll(interp_ctx *cx) {
   if (cx->options->cancel && *cx->options->cancel)
@@ -444,8 +439,7 @@ lemnos_status interp_frame_run(interp_ctx *cx, interp_frame *f, interp_value *ar
   return LEMNOS_SUCCESS;
 }
 
-// --- the entry
-// ------------------------------------------------------------------------------------------------------------
+// --- the entry -----------------------------------------------------------------------------------
 
 static lemnos_status check_arg(const interp_type *t, int k, const interp_array *a) {
   bool ok = a->dtype == t->dtype && a->rank == t->rank;

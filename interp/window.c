@@ -138,8 +138,7 @@ static lemnos_status run_reduce_window(interp_call *c) {
   return s;
 }
 
-// --- select_and_scatter
-// ---------------------------------------------------------------------------------------------------------
+// --- select_and_scatter --------------------------------------------------------------------------
 
 typedef struct select_scatter {
   interp_region *select;  // (best, x) -> keep best

@@ -92,6 +92,12 @@ const hlo_shape *module_param_leaf(const hlo_module *m, int i) {
   return NULL;
 }
 
-const char *lemnos_status_text(lemnos_status status) { return lemnos_status_message(status); }
-int lemnos_status_code_of(lemnos_status status) { return (int)lemnos_status_get_code(status); }
-void lemnos_status_release(lemnos_status status) { lemnos_status_free(status); }
+const char *lemnos_status_text(lemnos_status status) {
+  return lemnos_status_message(status);
+}
+int lemnos_status_code_of(lemnos_status status) {
+  return (int)lemnos_status_get_code(status);
+}
+void lemnos_status_release(lemnos_status status) {
+  lemnos_status_free(status);
+}

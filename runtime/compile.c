@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a module to an executable on one device: clone, refine for the arguments' shapes, optimize, assign buffers, plan,
-// generate code, load. The interpreter takes the module as imported; so does any device for what stays dynamic.
+// From a module to an executable on one device: clone, refine for the arguments' shapes, optimize, assign buffers,
+// plan, generate code, load. The interpreter takes the module as imported; so does any device for what stays dynamic.
 #include <stdlib.h>
 
 #include "frontend/import.h"
@@ -30,17 +30,18 @@ static lemnos_status refine(hlo_module *m, const lemnos_array *args, arena *a) {
 // A dynamic shape anywhere that would run: the kernel path has no answer to it.
 static bool is_static_module(const hlo_module *m) {
   for (int c = 0; c < m->n_computations; c++)
-    HLO_FOR_EACH(i, m->computations[c])
+    HLO_FOR_EACH (i, m->computations[c])
       if (!hlo_shape_is_static(i->shape)) return false;
   return true;
 }
 
-// Operations by which processes meet, or that need the run as a whole: feeds, channels, StableHLO's interpreter dialect.
+// Operations by which processes meet, or that need the run as a whole: feeds, channels, StableHLO's interpreter
+// dialect.
 // What a manual computation calls runs on a grid of its own: the call is a host step.
 static bool needs_processes(const hlo_module *m, const hlo_computation *c, uint8_t *seen) {
   if (seen[c->id]) return false;
   seen[c->id] = 1;
-  HLO_FOR_EACH(i, c) {
+  HLO_FOR_EACH (i, c) {
     uint8_t family = hlo_op_table[i->op].family;
     if (family == HLO_FAMILY_COLLECTIVE && (m->n_replicas > 1 || m->n_partitions > 1)) return true;
     if (family == HLO_FAMILY_HOST && i->op != HLO_OP_AFTER_ALL && i->op != HLO_OP_CREATE_TOKEN) return true;
@@ -65,7 +66,8 @@ static lemnos_status compile_interpreted(lemnos_executable *e, const char *reaso
 static lemnos_status upload_splat(lemnos_executable *e, const hlo_literal *l, int64_t at) {
   const lemnos_backend *b = e->device->entry.backend;
   enum { PIECE = 1 << 20 };  // a multiple of every element's size
-  int64_t bytes = hlo_shape_bytes(l->shape), size = hlo_dtype_bytes(l->shape->dtype), room = bytes < PIECE ? bytes : PIECE;
+  int64_t bytes = hlo_shape_bytes(l->shape), size = hlo_dtype_bytes(l->shape->dtype),
+          room = bytes < PIECE ? bytes : PIECE;
   char *piece = heap_alloc((size_t)room + 1);
   for (int64_t k = 0; k < room; k += size) memcpy(piece + k, l->data, (size_t)size);
   lemnos_status status = LEMNOS_SUCCESS;
@@ -138,7 +140,8 @@ static lemnos_status compile_planned(lemnos_executable *e, const lemnos_compile_
   const plan *p = e->plan;
   if (p->n_kernels) {
     backend_code code;
-    LEMNOS_TRY(entry->backend->compile(entry->state, target, p->kernels, p->n_kernels, e->device->context->pool, &code));
+    LEMNOS_TRY(
+        entry->backend->compile(entry->state, target, p->kernels, p->n_kernels, e->device->context->pool, &code));
     lemnos_status status = entry->backend->load(e->device->device, &code, p->kernels, p->n_kernels, &e->code);
     backend_code_deinit(&code);
     LEMNOS_TRY(status);
@@ -160,10 +163,15 @@ lemnos_status lemnos_compile(lemnos_module *m, lemnos_device *d, const lemnos_co
   e->module = hlo_module_clone(m->hlo, e->arena);
   lemnos_status status = refine(e->module, options->args, e->arena);
   if (!status) {
-    if (!d->entry.backend) status = compile_interpreted(e, NULL);
-    else if (!is_static_module(e->module)) status = compile_interpreted(e, "shapes stay dynamic");
-    else if (needs_processes(e->module, e->module->entry, ARENA_ARRAY(e->arena, uint8_t, e->module->next_computation_id))) status = compile_interpreted(e, "it is for several processes");
-    else status = compile_planned(e, options);
+    if (!d->entry.backend)
+      status = compile_interpreted(e, NULL);
+    else if (!is_static_module(e->module))
+      status = compile_interpreted(e, "shapes stay dynamic");
+    else if (needs_processes(e->module, e->module->entry,
+                             ARENA_ARRAY(e->arena, uint8_t, e->module->next_computation_id)))
+      status = compile_interpreted(e, "it is for several processes");
+    else
+      status = compile_planned(e, options);
   }
   if (status) {
     executable_release(e);
@@ -177,8 +185,12 @@ lemnos_status lemnos_compile(lemnos_module *m, lemnos_device *d, const lemnos_co
   return LEMNOS_SUCCESS;
 }
 
-void lemnos_executable_free(lemnos_executable *e) { executable_release(e); }
-void lemnos_executable_get_stats(const lemnos_executable *e, lemnos_executable_stats *out) { *out = e->stats; }
+void lemnos_executable_free(lemnos_executable *e) {
+  executable_release(e);
+}
+void lemnos_executable_get_stats(const lemnos_executable *e, lemnos_executable_stats *out) {
+  *out = e->stats;
+}
 
 char *lemnos_executable_explain(const lemnos_executable *e) {
   strbuf b = {0};

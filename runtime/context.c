@@ -12,8 +12,10 @@
 static char *default_cache_dir(void) {
   const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
   strbuf b = {0};
-  if (xdg && *xdg) strbuf_printf(&b, "%s/lemnos", xdg);
-  else if (home && *home) strbuf_printf(&b, "%s/.cache/lemnos", home);
+  if (xdg && *xdg)
+    strbuf_printf(&b, "%s/lemnos", xdg);
+  else if (home && *home)
+    strbuf_printf(&b, "%s/.cache/lemnos", home);
   return b.data;
 }
 
@@ -125,15 +127,23 @@ lemnos_status lemnos_device_open(lemnos_context *c, const char *id, lemnos_devic
   return LEMNOS_SUCCESS;
 }
 
-void device_retain(lemnos_device *d) { atomic_fetch_add(&d->refs, 1); }
+void device_retain(lemnos_device *d) {
+  atomic_fetch_add(&d->refs, 1);
+}
 void device_release(lemnos_device *d) {
   if (!d || atomic_fetch_sub(&d->refs, 1) != 1) return;
   if (d->device) d->entry.backend->device_close(d->device);
   free(d);
 }
-void lemnos_device_free(lemnos_device *d) { device_release(d); }
-const char *lemnos_device_id(const lemnos_device *d) { return d->entry.id; }
-const char *lemnos_device_name(const lemnos_device *d) { return d->entry.info.name; }
+void lemnos_device_free(lemnos_device *d) {
+  device_release(d);
+}
+const char *lemnos_device_id(const lemnos_device *d) {
+  return d->entry.id;
+}
+const char *lemnos_device_name(const lemnos_device *d) {
+  return d->entry.info.name;
+}
 
 // --- modules -------------------------------------------------------------------------------------
 
@@ -183,8 +193,12 @@ void lemnos_module_free(lemnos_module *m) {
   free(m);
 }
 
-int32_t lemnos_module_n_args(const lemnos_module *m) { return module_param_leaves(m->hlo); }
-int32_t lemnos_module_n_results(const lemnos_module *m) { return hlo_shape_leaves(m->hlo->entry->root->shape); }
+int32_t lemnos_module_n_args(const lemnos_module *m) {
+  return module_param_leaves(m->hlo);
+}
+int32_t lemnos_module_n_results(const lemnos_module *m) {
+  return hlo_shape_leaves(m->hlo->entry->root->shape);
+}
 
 lemnos_status lemnos_module_arg(const lemnos_module *m, int32_t i, lemnos_array *out) {
   if (i < 0 || i >= lemnos_module_n_args(m))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Custom calls that the embedder implements: the context keeps them, every run hands them to the interpreter, which calls
-// them in a run of its own or in a host step of a device's plan.
+// Custom calls that the embedder implements: the context keeps them, every run hands them to the interpreter, which
+// calls them in a run of its own or in a host step of a device's plan.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Buffers, events and execution.
 //
-// A run takes an arena and a queue from its executable's idle list (or makes them), so that one executable may run from several
-// threads at once. With an event the run goes on a thread of its own; buffers it computes carry the event, and whoever uses them waits.
+// A run takes an arena and a queue from its executable's idle list (or makes them), so that one executable may run from
+// several threads at once. With an event the run goes on a thread of its own; buffers it computes carry the event, and
+// whoever uses them waits.
 #include <stdlib.h>
 
 #include "runtime/internal.h"
@@ -66,7 +67,8 @@ static lemnos_status memory_write(buffer_memory *m, const void *data, int64_t by
 
 static lemnos_status memory_read(const buffer_memory *m, void *data, int64_t bytes) {
   void *mapped = memory_map(m);
-  if (!mapped && !m->memory) return lemnos_status_make(LEMNOS_FAILED_PRECONDITION, "the run that was to fill this buffer failed");
+  if (!mapped && !m->memory)
+    return lemnos_status_make(LEMNOS_FAILED_PRECONDITION, "the run that was to fill this buffer failed");
   if (!mapped) return m->device->entry.backend->download(m->device->device, m->memory, 0, data, bytes);
   memcpy(data, mapped, (size_t)bytes);
   return LEMNOS_SUCCESS;
@@ -169,7 +171,9 @@ void lemnos_buffer_free(lemnos_buffer *b) {
   free(b);
 }
 
-void lemnos_buffer_type(const lemnos_buffer *b, lemnos_array *out) { array_from_interp(&b->type, out); }
+void lemnos_buffer_type(const lemnos_buffer *b, lemnos_array *out) {
+  array_from_interp(&b->type, out);
+}
 
 lemnos_status lemnos_buffer_read(lemnos_buffer *b, lemnos_array *a) {
   if (!b->memory) return lemnos_status_make(LEMNOS_FAILED_PRECONDITION, "the buffer was donated to a run");
@@ -191,7 +195,9 @@ static void run_destroy(lemnos_executable *e, executable_run *r) {
   free(r);
 }
 
-void executable_retain(lemnos_executable *e) { atomic_fetch_add(&e->refs, 1); }
+void executable_retain(lemnos_executable *e) {
+  atomic_fetch_add(&e->refs, 1);
+}
 
 void executable_release(lemnos_executable *e) {
   if (!e || atomic_fetch_sub(&e->refs, 1) != 1) return;
@@ -242,19 +248,19 @@ static void run_release(lemnos_executable *e, executable_run *r) {
 // One execution: everything it needs, owned, so that it can go to a thread of its own.
 typedef struct execution {
   lemnos_executable *executable;
-  buffer_memory **args;      // retained
+  buffer_memory **args;  // retained
   interp_array *arg_types;
-  lemnos_event **waits;      // retained, of the arguments; NULL entries
-  buffer_memory **results;   // retained; dynamic results: filled in by the run
+  lemnos_event **waits;     // retained, of the arguments; NULL entries
+  buffer_memory **results;  // retained; dynamic results: filled in by the run
   interp_array *result_types;
-  bool *moved;               // per result leaf: it took over a donated argument's memory
+  bool *moved;  // per result leaf: it took over a donated argument's memory
   double deadline;
   int64_t max_bytes;
   const volatile int *cancel;
   host_adapter host;
-  progress_watch *watch;     // NULL: nobody watches
-  lemnos_event *event;       // NULL: synchronous
-  lemnos_buffer **out;       // synchronous interpreter runs of dynamic shape: types to update
+  progress_watch *watch;  // NULL: nobody watches
+  lemnos_event *event;    // NULL: synchronous
+  lemnos_buffer **out;    // synchronous interpreter runs of dynamic shape: types to update
 } execution;
 
 static void execution_free(execution *x) {
@@ -280,7 +286,8 @@ static lemnos_status run_planned(execution *x, const plan_run_options *options) 
   backend_binding *params = heap_alloc(sizeof *params * (size_t)(p->n_params + p->n_results + 1));
   backend_binding *results = params + p->n_params;
   for (int i = 0; i < p->n_params; i++)
-    params[i] = (backend_binding){.memory = x->args[i] ? x->args[i]->memory : NULL, .size = hlo_shape_bytes(p->params[i].shape)};
+    params[i] = (backend_binding){.memory = x->args[i] ? x->args[i]->memory : NULL,
+                                  .size = hlo_shape_bytes(p->params[i].shape)};
   for (int i = 0; i < p->n_results; i++)
     results[i] = (backend_binding){.memory = x->results[i]->memory, .size = hlo_shape_bytes(p->results[i].shape)};
   lemnos_status status = LEMNOS_SUCCESS;
@@ -293,8 +300,10 @@ static lemnos_status run_planned(execution *x, const plan_run_options *options) 
   plan_run_memory memory = {.params = params, .results = results, .arena = run->arena, .constants = e->constants};
   if (!status) status = plan_run(p, b, e->device->device, e->code, run->queue, &memory, options);
   free(params);
-  if (status) run_destroy(e, run);  // a queue that failed is not used again
-  else run_release(e, run);
+  if (status)
+    run_destroy(e, run);  // a queue that failed is not used again
+  else
+    run_release(e, run);
   return status;
 }
 
@@ -320,8 +329,12 @@ static lemnos_status run_interpreted(execution *x) {
   void **owned = heap_alloc(sizeof *owned * (size_t)(na + 1));
   lemnos_status status = interp_args(x, args, owned);
   int64_t peak = 0;
-  interp_run_options options = {.pool = e->device->context->pool, .deadline = x->deadline, .cancel = x->cancel,
-                                .max_bytes = x->max_bytes, .peak_bytes = &peak, .host = &x->host.host,
+  interp_run_options options = {.pool = e->device->context->pool,
+                                .deadline = x->deadline,
+                                .cancel = x->cancel,
+                                .max_bytes = x->max_bytes,
+                                .peak_bytes = &peak,
+                                .host = &x->host.host,
                                 .custom_calls = e->device->context->custom_calls.data,
                                 .n_custom_calls = e->device->context->custom_calls.len,
                                 .progress = progress_record(x->watch)};
@@ -332,7 +345,8 @@ static lemnos_status run_interpreted(execution *x) {
   if (!status) status = interp_run(e->program, &options, na, args, nr, results);
   for (int i = 0; !status && i < nr; i++) {
     if (results[i].data && x->results[i] && x->results[i]->host == results[i].data) continue;
-    if (x->results[i] && !x->results[i]->host && !x->results[i]->memory && interp_array_bytes(&results[i]) == x->results[i]->bytes) {
+    if (x->results[i] && !x->results[i]->host && !x->results[i]->memory &&
+        interp_array_bytes(&results[i]) == x->results[i]->bytes) {
       x->results[i]->host = results[i].data;
       continue;
     }
@@ -366,7 +380,9 @@ static lemnos_status execution_run(execution *x) {
     if (x->waits[i])
       LEMNOS_TRY(lemnos_status_annotate(lemnos_event_wait(x->waits[i]), "the run that computes argument %d", i));
   if (x->executable->program) return run_interpreted(x);
-  plan_run_options options = {.progress = progress_record(x->watch), .cancel = x->cancel, .deadline = x->deadline,
+  plan_run_options options = {.progress = progress_record(x->watch),
+                              .cancel = x->cancel,
+                              .deadline = x->deadline,
                               .pool = x->executable->device->context->pool,
                               .host = &x->host.host,
                               .custom_calls = x->executable->device->context->custom_calls.data,
@@ -528,8 +544,10 @@ lemnos_status lemnos_execute_host(lemnos_executable *e, int32_t n_args, const le
     lemnos_buffer_type(res[i], &results[i]);
     int64_t bytes = lemnos_array_bytes(&results[i]);
     results[i].data = data ? data : malloc((size_t)(bytes > 0 ? bytes : 1));
-    if (!results[i].data) status = lemnos_status_make(LEMNOS_OUT_OF_MEMORY, "no memory for result %d", i);
-    else if (res[i]->type.dtype != HLO_TOKEN) status = lemnos_buffer_read(res[i], &results[i]);
+    if (!results[i].data)
+      status = lemnos_status_make(LEMNOS_OUT_OF_MEMORY, "no memory for result %d", i);
+    else if (res[i]->type.dtype != HLO_TOKEN)
+      status = lemnos_buffer_read(res[i], &results[i]);
   }
   for (int i = 0; i < n_args + n_results; i++) lemnos_buffer_free(in[i]);
   free(in);
@@ -585,7 +603,8 @@ static lemnos_status profile_interp(execution *x, strbuf *out) {
   interp_array *results = args + e->n_params;
   void **owned = heap_alloc(sizeof *owned * (size_t)(e->n_params + 1));
   interp_profile profile = {.arena = arena_create()};
-  interp_run_options options = {.pool = e->device->context->pool, .profile = &profile,
+  interp_run_options options = {.pool = e->device->context->pool,
+                                .profile = &profile,
                                 .custom_calls = e->device->context->custom_calls.data,
                                 .n_custom_calls = e->device->context->custom_calls.len};
   lemnos_status status = interp_args(x, args, owned);
@@ -608,7 +627,8 @@ lemnos_status lemnos_profile(lemnos_executable *e, int32_t n_args, lemnos_buffer
   } else {
     plan_seconds seconds = {0};
     plan_instrs instrs = {0};
-    plan_run_options options = {.pool = e->device->context->pool, .step_seconds = &seconds,
+    plan_run_options options = {.pool = e->device->context->pool,
+                                .step_seconds = &seconds,
                                 .custom_calls = e->device->context->custom_calls.data,
                                 .n_custom_calls = e->device->context->custom_calls.len,
                                 .step_instrs = &instrs};
@@ -619,7 +639,9 @@ lemnos_status lemnos_profile(lemnos_executable *e, int32_t n_args, lemnos_buffer
     vec_deinit(&instrs);
   }
   execution_free(x);
-  if (status) strbuf_deinit(&text);
-  else *out = text.data;
+  if (status)
+    strbuf_deinit(&text);
+  else
+    *out = text.data;
   return status;
 }

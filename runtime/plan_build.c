@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a buffer-assigned module to a plan: every instruction becomes launches, a copy, a nested list, or, where the target
-// has no lowering, a host step with the reason. Kernels are shared when equal. Scratch lies behind the assigned arena; it is
-// an instruction's own, so all instructions use the same room.
+// From a buffer-assigned module to a plan: every instruction becomes launches, a copy, a nested list, or, where the
+// target has no lowering, a host step with the reason. Kernels are shared when equal. Scratch lies behind the assigned
+// arena; it is an instruction's own, so all instructions use the same room.
 #include "hlo/kernel/lower.h"
 #include "runtime/internal.h"
 
@@ -21,7 +21,9 @@ typedef struct builder {
 
 typedef VEC(plan_step) step_vec;
 
-static int64_t align_up(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
+static int64_t align_up(int64_t x, int64_t to) {
+  return (x + to - 1) / to * to;
+}
 
 static int add_constant(builder *b, const hlo_literal *l) {
   int64_t bytes = hlo_shape_bytes(l->shape);
@@ -35,11 +37,26 @@ static plan_slice slice_of(builder *b, const hlo_instr *i, int leaf) {
   const hlo_buffer *u = &b->buffers->of[i->id][leaf];
   plan_slice s = {.size = u->size};
   switch (u->kind) {
-    case HLO_BUFFER_NONE: s.space = PLAN_ARENA; s.size = 0; break;
-    case HLO_BUFFER_ARENA: s.space = PLAN_ARENA; s.offset = u->offset; break;
-    case HLO_BUFFER_PARAM: s.space = PLAN_PARAM; s.index = u->index; break;
-    case HLO_BUFFER_RESULT: s.space = PLAN_RESULT; s.index = u->index; break;
-    case HLO_BUFFER_CONSTANT: s.space = PLAN_CONSTANT; s.offset = b->constant_offsets.data[u->index]; break;
+    case HLO_BUFFER_NONE:
+      s.space = PLAN_ARENA;
+      s.size = 0;
+      break;
+    case HLO_BUFFER_ARENA:
+      s.space = PLAN_ARENA;
+      s.offset = u->offset;
+      break;
+    case HLO_BUFFER_PARAM:
+      s.space = PLAN_PARAM;
+      s.index = u->index;
+      break;
+    case HLO_BUFFER_RESULT:
+      s.space = PLAN_RESULT;
+      s.index = u->index;
+      break;
+    case HLO_BUFFER_CONSTANT:
+      s.space = PLAN_CONSTANT;
+      s.offset = b->constant_offsets.data[u->index];
+      break;
   }
   return s;
 }
@@ -174,11 +191,15 @@ static bool is_copy_of_bits(const hlo_instr *i) {
 // Nothing to do at run time: the value is another's buffer, or no value at all.
 static bool is_free(const hlo_instr *i) {
   switch (i->op) {
-    case HLO_OP_PARAMETER: case HLO_OP_CONSTANT: case HLO_OP_TUPLE: case HLO_OP_GET_TUPLE_ELEMENT: case HLO_OP_BITCAST:
-    case HLO_OP_OPTIMIZATION_BARRIER: case HLO_OP_AFTER_ALL: case HLO_OP_CREATE_TOKEN:
-      return true;
-    default:
-      return false;
+    case HLO_OP_PARAMETER:
+    case HLO_OP_CONSTANT:
+    case HLO_OP_TUPLE:
+    case HLO_OP_GET_TUPLE_ELEMENT:
+    case HLO_OP_BITCAST:
+    case HLO_OP_OPTIMIZATION_BARRIER:
+    case HLO_OP_AFTER_ALL:
+    case HLO_OP_CREATE_TOKEN: return true;
+    default: return false;
   }
 }
 
@@ -206,7 +227,7 @@ static lemnos_status emit_instr(builder *b, const hlo_instr *i, step_vec *out) {
 
 static lemnos_status emit_computation(builder *b, const hlo_computation *c, plan_list *out) {
   step_vec steps = {0};
-  HLO_FOR_EACH(i, c) LEMNOS_TRY(emit_instr(b, i, &steps));
+  HLO_FOR_EACH (i, c) LEMNOS_TRY(emit_instr(b, i, &steps));
   out->steps = steps.data;
   out->n = steps.len;
   return LEMNOS_SUCCESS;
@@ -221,7 +242,8 @@ static void describe_leaves(builder *b, const hlo_module *m) {
   int leaf = 0;
   for (int n = 0; n < m->entry->n_params; n++)
     for (int l = 0; l < hlo_shape_leaves(m->entry->params[n]->shape); l++, leaf++)
-      p->params[leaf] = (plan_leaf){.shape = hlo_shape_leaf(m->entry->params[n]->shape, l), .alias = -1,
+      p->params[leaf] = (plan_leaf){.shape = hlo_shape_leaf(m->entry->params[n]->shape, l),
+                                    .alias = -1,
                                     .donated = m->param_donated && m->param_donated[n]};
   for (int l = 0; l < p->n_results; l++) {
     p->results[l] = (plan_leaf){.shape = hlo_shape_leaf(m->entry->root->shape, l),

@@ -9,8 +9,7 @@ static void print_slice(strbuf *out, plan_slice s) {
     case PLAN_RESULT: strbuf_printf(out, "out%d", s.index); break;
     case PLAN_CONSTANT: strbuf_printf(out, "const+%lld", (long long)s.offset); break;
   }
-  if (s.offset && (s.space == PLAN_PARAM || s.space == PLAN_RESULT))
-    strbuf_printf(out, "+%lld", (long long)s.offset);
+  if (s.offset && (s.space == PLAN_PARAM || s.space == PLAN_RESULT)) strbuf_printf(out, "+%lld", (long long)s.offset);
   strbuf_printf(out, "[%lld]", (long long)s.size);
 }
 
@@ -42,8 +41,7 @@ static void print_step(strbuf *out, const plan *p, const plan_step *s, int depth
       strbuf_append_cstr(out, "\n");
       break;
     case PLAN_HOST:
-      strbuf_printf(out, "host    " STRV_FMT " = %s (", STRV_ARG(s->instr->name),
-                    hlo_op_table[s->instr->op].text_name);
+      strbuf_printf(out, "host    " STRV_FMT " = %s (", STRV_ARG(s->instr->name), hlo_op_table[s->instr->op].text_name);
       print_slices(out, s->host.args, s->host.n_args);
       strbuf_append_cstr(out, ") -> (");
       print_slices(out, s->host.results, s->host.n_results);
@@ -51,7 +49,8 @@ static void print_step(strbuf *out, const plan *p, const plan_step *s, int depth
       break;
     case PLAN_WHILE:
       if (s->loop.trip_count >= 0)
-        strbuf_printf(out, "loop    " STRV_FMT ", %lld times\n", STRV_ARG(s->instr->name), (long long)s->loop.trip_count);
+        strbuf_printf(out, "loop    " STRV_FMT ", %lld times\n", STRV_ARG(s->instr->name),
+                      (long long)s->loop.trip_count);
       else
         strbuf_printf(out, "loop    " STRV_FMT ", while\n", STRV_ARG(s->instr->name));
       if (s->loop.trip_count < 0) print_list(out, p, &s->loop.cond, depth + 1);
@@ -75,9 +74,11 @@ static void print_list(strbuf *out, const plan *p, const plan_list *l, int depth
 }
 
 void plan_print(strbuf *out, const plan *p) {
-  strbuf_printf(out, "plan: %d kernels, %d host programs, arena %lld bytes (scratch %lld, live peak %lld), constants %lld bytes\n",
-                p->n_kernels, p->n_host_programs, (long long)p->arena_bytes, (long long)p->scratch_bytes,
-                (long long)p->peak_live_bytes, (long long)p->constant_bytes);
+  strbuf_printf(
+      out,
+      "plan: %d kernels, %d host programs, arena %lld bytes (scratch %lld, live peak %lld), constants %lld bytes\n",
+      p->n_kernels, p->n_host_programs, (long long)p->arena_bytes, (long long)p->scratch_bytes,
+      (long long)p->peak_live_bytes, (long long)p->constant_bytes);
   for (int i = 0; i < p->n_results; i++)
     if (p->results[i].alias >= 0) strbuf_printf(out, "out%d takes over arg%d\n", i, p->results[i].alias);
   print_list(out, p, &p->main, 0);

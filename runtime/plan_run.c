@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a plan through a device's queue. Launches and copies are only recorded; the host waits where it must read: host steps,
-// branch selectors, predicates of loops whose trip count is not known.
+// Runs a plan through a device's queue. Launches and copies are only recorded; the host waits where it must read: host
+// steps, branch selectors, predicates of loops whose trip count is not known.
 #include "runtime/internal.h"
 
 typedef struct runner {
@@ -112,8 +112,11 @@ static lemnos_status run_host(runner *r, const plan_step *s) {
     status = host_view(r, s->host.results[i], false, &data, &owned[na + i]);
     if (!status) array_of_leaf(hlo_shape_leaf(s->instr->shape, i), data, &results[i]);
   }
-  interp_run_options options = {.pool = r->options->pool, .deadline = r->options->deadline,
-                                .max_bytes = r->options->max_bytes, .cancel = r->options->cancel, .drawn = &r->drawn,
+  interp_run_options options = {.pool = r->options->pool,
+                                .deadline = r->options->deadline,
+                                .max_bytes = r->options->max_bytes,
+                                .cancel = r->options->cancel,
+                                .drawn = &r->drawn,
                                 .host = r->options->host,
                                 .custom_calls = r->options->custom_calls,
                                 .n_custom_calls = r->options->n_custom_calls};
@@ -209,7 +212,13 @@ lemnos_status plan_run(const plan *p, const lemnos_backend *b, backend_device *d
   int max_params = 1;
   for (int i = 0; i < p->n_kernels; i++)
     if (p->kernels[i]->n_params > max_params) max_params = p->kernels[i]->n_params;
-  runner r = {.plan = p, .backend = b, .device = d, .code = code, .queue = q, .memory = memory, .options = options,
+  runner r = {.plan = p,
+              .backend = b,
+              .device = d,
+              .code = code,
+              .queue = q,
+              .memory = memory,
+              .options = options,
               .profiling = options->step_seconds != NULL};
   r.bindings = heap_alloc(sizeof *r.bindings * (size_t)max_params);
   if (options->progress) interp_progress_set(&options->progress->total, p->main.n);

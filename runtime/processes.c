@@ -7,12 +7,11 @@
 
 #include "runtime/internal.h"
 
-// --- the host's end
-// -----------------------------------------------------------------------------------------------------
+// --- the host's end ------------------------------------------------------------------------------
 
 lemnos_status host_failed(const hlo_instr *i, const char *why) {
-  lemnos_status status = lemnos_status_make(LEMNOS_UNAVAILABLE, "%s (%%" STRV_FMT "): %s", hlo_op_table[i->op].text_name,
-                                            STRV_ARG(i->name), why);
+  lemnos_status status = lemnos_status_make(LEMNOS_UNAVAILABLE, "%s (%%" STRV_FMT "): %s",
+                                            hlo_op_table[i->op].text_name, STRV_ARG(i->name), why);
   if (!i->loc) return status;
   strbuf where = {0};
   loc_print(&where, i->loc);
@@ -69,8 +68,7 @@ void host_adapter_init(host_adapter *h, const lemnos_host *target) {
   if (target->print) h->host.print = on_print;
 }
 
-// --- several processes
-// --------------------------------------------------------------------------------------------------
+// --- several processes ---------------------------------------------------------------------------
 
 void lemnos_module_grid(const lemnos_module *m, int32_t *out_replicas, int32_t *out_partitions) {
   *out_replicas = m->hlo->n_replicas;

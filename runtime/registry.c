@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The device registry: backends, their devices, the order of preference, and names.
 //
-// Backends are opened when first asked for; enumerating all of them is what `lemnos devices` does. `cpu` and `interp` are found
-// without opening a Vulkan loader. Order: discrete GPU, integrated GPU, CPU, software GPU, others, interpreter.
+// Backends are opened when first asked for; enumerating all of them is what `lemnos devices` does. `cpu` and `interp`
+// are found without opening a Vulkan loader. Order: discrete GPU, integrated GPU, CPU, software GPU, others,
+// interpreter.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -118,7 +119,8 @@ static lemnos_status not_found(registry *r, const char *id) {
 static bool find_reduced(registry *r, strv want, registry_entry *out) {
   for (int i = 0; i < r->n_entries; i++) {
     const registry_entry *e = &r->entries[i];
-    if (e->info.kind != BACKEND_CPU || e->ordinal != 0 || !e->backend || !prefix_matches(want, e->backend->device_prefix))
+    if (e->info.kind != BACKEND_CPU || e->ordinal != 0 || !e->backend ||
+        !prefix_matches(want, e->backend->device_prefix))
       continue;
     hlo_target t;
     lemnos_status s = e->backend->target_parse(e->state, want, &t);
@@ -191,8 +193,8 @@ lemnos_status registry_target(registry *r, const char *spec, hlo_target *out, co
     lemnos_status_free(s);
   }
   if (r->absent.len) strbuf_printf(&why, "; absent: %s", r->absent.data);
-  lemnos_status s = lemnos_status_make(LEMNOS_NOT_FOUND, "no backend knows the target '%s'%s", spec,
-                                       why.data ? why.data : "");
+  lemnos_status s =
+      lemnos_status_make(LEMNOS_NOT_FOUND, "no backend knows the target '%s'%s", spec, why.data ? why.data : "");
   strbuf_deinit(&why);
   pthread_mutex_unlock(&r->lock);
   return s;

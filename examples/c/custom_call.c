@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that calls a function of its embedder's: @demo.scale multiplies every element by the factor in backend_config.
+// A program that calls a function of its embedder's: @demo.scale multiplies every element by the factor in
+// backend_config.
 //
 //   custom_call [DEVICE]         DEVICE: "cpu", "vulkan:0", "interp", ...; default: the best one here
 //

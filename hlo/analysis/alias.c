@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See alias.h. Positions by one walk over the executed computations; last uses by another; must-alias groups by union-find.
+// See alias.h. Positions by one walk over the executed computations; last uses by another; must-alias groups by
+// union-find.
 #include "hlo/analysis/alias.h"
 
 bool alias_is_free(const hlo_instr *i) {
@@ -22,12 +23,15 @@ void alias_operand_leaf(const hlo_instr *i, int leaf, hlo_instr **out_operand, i
 
 // --- positions -----------------------------------------------------------------------------------
 
-static bool is_executed_call(const hlo_instr *i) { return i->op == HLO_OP_WHILE || i->op == HLO_OP_CONDITIONAL; }
+static bool is_executed_call(const hlo_instr *i) {
+  return i->op == HLO_OP_WHILE || i->op == HLO_OP_CONDITIONAL;
+}
 
 static void add_values(alias_analysis *a, const hlo_instr *i, int32_t at) {
   a->base[i->id] = a->n_values;
   for (int l = 0; l < hlo_shape_leaves(i->shape); l++) {
-    a->values[a->n_values] = (alias_value){.instr = i, .leaf = l, .def = at, .last = at, .parent = a->n_values, .next = a->n_values};
+    a->values[a->n_values] =
+        (alias_value){.instr = i, .leaf = l, .def = at, .last = at, .parent = a->n_values, .next = a->n_values};
     a->n_values++;
   }
 }
@@ -35,7 +39,7 @@ static void add_values(alias_analysis *a, const hlo_instr *i, int32_t at) {
 // Returns the position after the computation. Parameters are defined at its first position.
 static int32_t place(alias_analysis *a, const hlo_computation *c, int32_t at) {
   int32_t begin = at++;
-  HLO_FOR_EACH(i, c) {
+  HLO_FOR_EACH (i, c) {
     if (i->op == HLO_OP_PARAMETER) {
       add_values(a, i, begin);
       continue;
@@ -56,7 +60,7 @@ static int32_t place(alias_analysis *a, const hlo_computation *c, int32_t at) {
 static int count_values(const hlo_module *m) {
   int n = 0;
   for (int c = 0; c < m->n_computations; c++)
-    HLO_FOR_EACH(i, m->computations[c]) n += hlo_shape_leaves(i->shape);
+    HLO_FOR_EACH (i, m->computations[c]) n += hlo_shape_leaves(i->shape);
   return n;
 }
 
@@ -76,15 +80,17 @@ static void use(alias_analysis *a, const hlo_instr *x, const hlo_instr *user) {
 }
 
 static void find_uses(alias_analysis *a, const hlo_computation *c, int32_t end) {
-  HLO_FOR_EACH(i, c) {
+  HLO_FOR_EACH (i, c) {
     for (int o = 0; o < i->n_operands; o++) use(a, i->operands[o], i);
     if (!is_executed_call(i)) continue;
     for (int n = 0; n < i->n_called; n++) {
       // The end of each nested computation: the position before the next one's begin, or before the result's.
       const hlo_computation *next = n + 1 < i->n_called ? i->called[n + 1] : NULL;
       int32_t stop;
-      if (next && next->n_params) stop = a->values[a->base[next->params[0]->id]].def - 1;
-      else stop = a->values[a->base[i->id]].def - 1;
+      if (next && next->n_params)
+        stop = a->values[a->base[next->params[0]->id]].def - 1;
+      else
+        stop = a->values[a->base[i->id]].def - 1;
       find_uses(a, i->called[n], stop);
     }
   }
@@ -140,9 +146,8 @@ static void must_alias(alias_analysis *a, const hlo_instr *i) {
       }
       break;
     }
-    case HLO_OP_BITCAST: case HLO_OP_OPTIMIZATION_BARRIER:
-      unite_leaves(a, i, 0, i->operands[0], 0, n);
-      break;
+    case HLO_OP_BITCAST:
+    case HLO_OP_OPTIMIZATION_BARRIER: unite_leaves(a, i, 0, i->operands[0], 0, n); break;
     case HLO_OP_WHILE:
       unite_leaves(a, i, 0, i->operands[0], 0, n);
       unite_leaves(a, i, 0, i->called[0]->params[0], 0, n);
@@ -162,8 +167,9 @@ static void must_alias(alias_analysis *a, const hlo_instr *i) {
   }
 }
 
-static void walk_executed(alias_analysis *a, const hlo_computation *c, void (*fn)(alias_analysis *, const hlo_instr *)) {
-  HLO_FOR_EACH(i, c) {
+static void walk_executed(alias_analysis *a, const hlo_computation *c,
+                          void (*fn)(alias_analysis *, const hlo_instr *)) {
+  HLO_FOR_EACH (i, c) {
     if (is_executed_call(i))
       for (int n = 0; n < i->n_called; n++) walk_executed(a, i->called[n], fn);
     fn(a, i);
@@ -215,7 +221,10 @@ alias_analysis *alias_analyze(const hlo_module *m, arena *arena_) {
   for (int v = 0; v < a->n_values; v++) {
     const hlo_instr *i = a->values[v].instr;
     if (i->op == HLO_OP_CONSTANT) a->values[v].def = 0, a->values[v].last = a->end;
-    a->groups[v] = (alias_group){.def = a->values[v].def, .last = a->values[v].last, .param = -1, .root = -1,
+    a->groups[v] = (alias_group){.def = a->values[v].def,
+                                 .last = a->values[v].last,
+                                 .param = -1,
+                                 .root = -1,
                                  .constant = i->op == HLO_OP_CONSTANT};
   }
   describe_entry(a);
@@ -231,7 +240,8 @@ alias_analysis *alias_analyze(const hlo_module *m, arena *arena_) {
 
 // One element type too: a kernel sees a shared buffer as one parameter.
 static bool same_array(const hlo_shape *a, const hlo_shape *b) {
-  return hlo_shape_is_array(a) && hlo_shape_is_array(b) && hlo_shape_same_dims(a, b) && a->layout == b->layout && a->dtype == b->dtype;
+  return hlo_shape_is_array(a) && hlo_shape_is_array(b) && hlo_shape_same_dims(a, b) && a->layout == b->layout &&
+         a->dtype == b->dtype;
 }
 
 // A loop fusion computes all results of an index before it stores any, if they have the same dimensions.
@@ -270,12 +280,8 @@ static int updated_parameter(const hlo_instr *root) {
 int alias_in_place_operand(const hlo_instr *i, int leaf, int *cursor) {
   int at = *cursor;
   switch (i->op) {
-    case HLO_OP_DYNAMIC_UPDATE_SLICE:
-      *cursor = 1;
-      return at == 0 ? 0 : -1;
-    case HLO_OP_SCATTER:
-      *cursor = 1;
-      return at == 0 ? leaf : -1;
+    case HLO_OP_DYNAMIC_UPDATE_SLICE: *cursor = 1; return at == 0 ? 0 : -1;
+    case HLO_OP_SCATTER: *cursor = 1; return at == 0 ? leaf : -1;
     case HLO_OP_FUSION: {
       const hlo_attrs_fusion *f = HLO_ATTRS(i, fusion);
       const hlo_instr *root = fusion_leaf(i, leaf);

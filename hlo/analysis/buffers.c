@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffer assignment: groups of alias.c get a place each. Groups with a constant, an entry parameter or an entry result live there; all
-// others share one arena: largest first, each at the lowest offset where no group that is live at the same time stands (best-fit by
-// interval; Pisarchyk and Lee, "Efficient memory management for deep neural net inference", 2020, greedy by size).
+// Buffer assignment: groups of alias.c get a place each. Groups with a constant, an entry parameter or an entry result
+// live there; all others share one arena: largest first, each at the lowest offset where no group that is live at the
+// same time stands (best-fit by interval; Pisarchyk and Lee, "Efficient memory management for deep neural net
+// inference", 2020, greedy by size).
 #include "hlo/analysis/buffers.h"
 
 #include <stdlib.h>
@@ -11,13 +12,15 @@
 enum { ALIGN = 256 };
 
 typedef struct item {
-  int32_t group;       // representative value
+  int32_t group;  // representative value
   int32_t def, last;
-  int64_t size;        // aligned
+  int64_t size;  // aligned
   int64_t offset;
 } item;
 
-static int64_t align_up(int64_t x) { return (x + ALIGN - 1) / ALIGN * ALIGN; }
+static int64_t align_up(int64_t x) {
+  return (x + ALIGN - 1) / ALIGN * ALIGN;
+}
 
 static int64_t value_bytes(const alias_value *v) {
   const hlo_shape *s = hlo_shape_leaf(v->instr->shape, v->leaf);
@@ -80,7 +83,8 @@ static int64_t peak_of(const item *items, int n, int32_t end) {
 static void merge_in_place(alias_analysis *a) {
   for (int32_t v = 0; v < a->n_values; v++) {
     const hlo_instr *i = a->values[v].instr;
-    if (i->op != HLO_OP_DYNAMIC_UPDATE_SLICE && i->op != HLO_OP_SCATTER && i->op != HLO_OP_FUSION && !hlo_op_has(i->op, HLO_TRAIT_E))
+    if (i->op != HLO_OP_DYNAMIC_UPDATE_SLICE && i->op != HLO_OP_SCATTER && i->op != HLO_OP_FUSION &&
+        !hlo_op_has(i->op, HLO_TRAIT_E))
       continue;
     int cursor = 0, operand;
     while ((operand = alias_in_place_operand(i, a->values[v].leaf, &cursor)) >= 0) {
@@ -150,15 +154,21 @@ lemnos_status hlo_assign_buffers(const hlo_module *m, arena *arena_, hlo_buffer_
   // Every value's place.
   for (int32_t v = 0; v < a->n_values; v++) {
     const alias_value *x = &a->values[v];
-    if (!ba->of[x->instr->id]) ba->of[x->instr->id] = ARENA_ARRAY(arena_, hlo_buffer, hlo_shape_leaves(x->instr->shape) + 1);
+    if (!ba->of[x->instr->id])
+      ba->of[x->instr->id] = ARENA_ARRAY(arena_, hlo_buffer, hlo_shape_leaves(x->instr->shape) + 1);
     int32_t group = alias_find(a, v);
     const alias_group *g = &a->groups[group];
     hlo_buffer b = {.size = value_bytes(x)};
-    if (!hlo_shape_is_array(hlo_shape_leaf(x->instr->shape, x->leaf))) b.kind = HLO_BUFFER_NONE;
-    else if (g->constant) b.kind = HLO_BUFFER_CONSTANT, b.index = constant_in(a, group, number);
-    else if (g->param >= 0) b.kind = HLO_BUFFER_PARAM, b.index = g->param;
-    else if (g->root >= 0) b.kind = HLO_BUFFER_RESULT, b.index = g->root;
-    else b.kind = HLO_BUFFER_ARENA, b.offset = offset_of[group];
+    if (!hlo_shape_is_array(hlo_shape_leaf(x->instr->shape, x->leaf)))
+      b.kind = HLO_BUFFER_NONE;
+    else if (g->constant)
+      b.kind = HLO_BUFFER_CONSTANT, b.index = constant_in(a, group, number);
+    else if (g->param >= 0)
+      b.kind = HLO_BUFFER_PARAM, b.index = g->param;
+    else if (g->root >= 0)
+      b.kind = HLO_BUFFER_RESULT, b.index = g->root;
+    else
+      b.kind = HLO_BUFFER_ARENA, b.offset = offset_of[group];
     ba->of[x->instr->id][x->leaf] = b;
   }
   *out = ba;
@@ -166,7 +176,8 @@ lemnos_status hlo_assign_buffers(const hlo_module *m, arena *arena_, hlo_buffer_
 }
 
 static bool same_place(const hlo_buffer *x, const hlo_buffer *y) {
-  return x->kind == y->kind && x->kind != HLO_BUFFER_NONE && x->index == y->index && x->offset == y->offset && x->size == y->size;
+  return x->kind == y->kind && x->kind != HLO_BUFFER_NONE && x->index == y->index && x->offset == y->offset &&
+         x->size == y->size;
 }
 
 int hlo_buffer_shared_operand(const hlo_buffer_assignment *ba, const hlo_instr *i, int leaf) {
@@ -208,9 +219,10 @@ lemnos_status hlo_buffers_verify(const hlo_module *m, const hlo_buffer_assignmen
 
 void hlo_buffers_print(strbuf *out, const hlo_module *m, const hlo_buffer_assignment *ba) {
   static const char *const kinds[] = {"none", "arena", "param", "result", "constant"};
-  strbuf_printf(out, "arena %lld bytes, live peak %lld bytes\n", (long long)ba->arena_bytes, (long long)ba->peak_live_bytes);
+  strbuf_printf(out, "arena %lld bytes, live peak %lld bytes\n", (long long)ba->arena_bytes,
+                (long long)ba->peak_live_bytes);
   for (int c = 0; c < m->n_computations; c++) {
-    HLO_FOR_EACH(i, m->computations[c]) {
+    HLO_FOR_EACH (i, m->computations[c]) {
       if (!ba->of[i->id]) continue;
       for (int l = 0; l < hlo_shape_leaves(i->shape); l++) {
         const hlo_buffer *b = &ba->of[i->id][l];

@@ -24,7 +24,9 @@ kernel *kernel_create(arena *a, strv name, int n_params, const kernel_param *par
   return k;
 }
 
-kernel_builder kernel_builder_create(kernel *k) { return (kernel_builder){.k = k, .block = k->body}; }
+kernel_builder kernel_builder_create(kernel *k) {
+  return (kernel_builder){.k = k, .block = k->body};
+}
 
 int kernel_add_array(kernel *k, kernel_space space, kernel_scalar elem, int lanes, int64_t n_elems) {
   kernel_array array = {.elem = elem, .lanes = (uint16_t)lanes, .space = space, .n_elems = n_elems};
@@ -77,7 +79,9 @@ static kernel_value *const_float(kernel_builder *b, kernel_type t, double x) {
 kernel_value *kernel_int(kernel_builder *b, kernel_scalar s, int64_t x) {
   return const_int(b, kernel_type_make(s, 1), x);
 }
-kernel_value *kernel_index(kernel_builder *b, int64_t x) { return kernel_int(b, b->k->index, x); }
+kernel_value *kernel_index(kernel_builder *b, int64_t x) {
+  return kernel_int(b, b->k->index, x);
+}
 kernel_value *kernel_float(kernel_builder *b, kernel_scalar s, double x) {
   return const_float(b, kernel_type_make(s, 1), x);
 }
@@ -85,21 +89,38 @@ kernel_value *kernel_const_like(kernel_builder *b, const kernel_value *v, double
   return kernel_scalar_table[v->type.scalar].is_float ? const_float(b, v->type, x) : const_int(b, v->type, (int64_t)x);
 }
 
-static bool is_const(const kernel_value *v) { return v->def && v->def->op == KERNEL_OP_CONST; }
-static bool is_int(const kernel_value *v) { return !kernel_scalar_table[v->type.scalar].is_float; }
+static bool is_const(const kernel_value *v) {
+  return v->def && v->def->op == KERNEL_OP_CONST;
+}
+static bool is_int(const kernel_value *v) {
+  return !kernel_scalar_table[v->type.scalar].is_float;
+}
 
 // --- integer folding -----------------------------------------------------------------------------
 
 static bool fold_int(kernel_op op, int bits, int64_t x, int64_t y, int64_t *out) {
-  uint64_t mask = bits >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1, ux = (uint64_t)x & mask, uy = (uint64_t)y & mask;
+  uint64_t mask = bits >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1, ux = (uint64_t)x & mask,
+           uy = (uint64_t)y & mask;
   switch (op) {
     case KERNEL_OP_ADD: *out = (int64_t)((uint64_t)x + (uint64_t)y); return true;
     case KERNEL_OP_SUB: *out = (int64_t)((uint64_t)x - (uint64_t)y); return true;
     case KERNEL_OP_MUL: *out = (int64_t)((uint64_t)x * (uint64_t)y); return true;
-    case KERNEL_OP_DIV_S: if (y == 0 || y == -1) return false; *out = x / y; return true;
-    case KERNEL_OP_REM_S: if (y == 0 || y == -1) return false; *out = x % y; return true;
-    case KERNEL_OP_DIV_U: if (uy == 0) return false; *out = (int64_t)(ux / uy); return true;
-    case KERNEL_OP_REM_U: if (uy == 0) return false; *out = (int64_t)(ux % uy); return true;
+    case KERNEL_OP_DIV_S:
+      if (y == 0 || y == -1) return false;
+      *out = x / y;
+      return true;
+    case KERNEL_OP_REM_S:
+      if (y == 0 || y == -1) return false;
+      *out = x % y;
+      return true;
+    case KERNEL_OP_DIV_U:
+      if (uy == 0) return false;
+      *out = (int64_t)(ux / uy);
+      return true;
+    case KERNEL_OP_REM_U:
+      if (uy == 0) return false;
+      *out = (int64_t)(ux % uy);
+      return true;
     case KERNEL_OP_MIN_S: *out = x < y ? x : y; return true;
     case KERNEL_OP_MAX_S: *out = x > y ? x : y; return true;
     case KERNEL_OP_MIN_U: *out = ux < uy ? x : y; return true;
@@ -107,9 +128,18 @@ static bool fold_int(kernel_op op, int bits, int64_t x, int64_t y, int64_t *out)
     case KERNEL_OP_AND: *out = x & y; return true;
     case KERNEL_OP_OR: *out = x | y; return true;
     case KERNEL_OP_XOR: *out = x ^ y; return true;
-    case KERNEL_OP_SHL: if (uy >= (uint64_t)bits) return false; *out = (int64_t)(ux << uy); return true;
-    case KERNEL_OP_SHR_U: if (uy >= (uint64_t)bits) return false; *out = (int64_t)(ux >> uy); return true;
-    case KERNEL_OP_SHR_S: if (uy >= (uint64_t)bits) return false; *out = x >> uy; return true;
+    case KERNEL_OP_SHL:
+      if (uy >= (uint64_t)bits) return false;
+      *out = (int64_t)(ux << uy);
+      return true;
+    case KERNEL_OP_SHR_U:
+      if (uy >= (uint64_t)bits) return false;
+      *out = (int64_t)(ux >> uy);
+      return true;
+    case KERNEL_OP_SHR_S:
+      if (uy >= (uint64_t)bits) return false;
+      *out = x >> uy;
+      return true;
     case KERNEL_OP_EQ: *out = x == y; return true;
     case KERNEL_OP_NE: *out = x != y; return true;
     case KERNEL_OP_LT_S: *out = x < y; return true;
@@ -120,21 +150,28 @@ static bool fold_int(kernel_op op, int bits, int64_t x, int64_t y, int64_t *out)
   }
 }
 
-static bool is_compare(kernel_op op) { return kernel_op_table[op].cls == KERNEL_CLASS_CMP; }
+static bool is_compare(kernel_op op) {
+  return kernel_op_table[op].cls == KERNEL_CLASS_CMP;
+}
 
 // x op const, without needing x's value; NULL if nothing applies. i1 constants are 0 or 1, others sign-extended.
 static kernel_value *fold_identity(kernel_builder *b, kernel_op op, kernel_value *x, kernel_value *y) {
   if (!is_const(y) || !is_int(y)) return NULL;
   int64_t c = y->def->imm.i, ones = x->type.scalar == KERNEL_I1 ? 1 : -1;
   switch (op) {
-    case KERNEL_OP_ADD: case KERNEL_OP_SUB: case KERNEL_OP_SHL: case KERNEL_OP_SHR_S: case KERNEL_OP_SHR_U:
-    case KERNEL_OP_XOR:
-      return c == 0 ? x : NULL;
+    case KERNEL_OP_ADD:
+    case KERNEL_OP_SUB:
+    case KERNEL_OP_SHL:
+    case KERNEL_OP_SHR_S:
+    case KERNEL_OP_SHR_U:
+    case KERNEL_OP_XOR: return c == 0 ? x : NULL;
     case KERNEL_OP_OR: return c == 0 ? x : c == ones ? y : NULL;
     case KERNEL_OP_AND: return c == ones ? x : c == 0 ? y : NULL;
     case KERNEL_OP_MUL: return c == 1 ? x : c == 0 ? y : NULL;
-    case KERNEL_OP_DIV_S: case KERNEL_OP_DIV_U: return c == 1 ? x : NULL;
-    case KERNEL_OP_REM_S: case KERNEL_OP_REM_U: return c == 1 ? const_int(b, x->type, 0) : NULL;
+    case KERNEL_OP_DIV_S:
+    case KERNEL_OP_DIV_U: return c == 1 ? x : NULL;
+    case KERNEL_OP_REM_S:
+    case KERNEL_OP_REM_U: return c == 1 ? const_int(b, x->type, 0) : NULL;
     default: return NULL;
   }
 }
@@ -158,8 +195,8 @@ kernel_value *kernel_bin(kernel_builder *b, kernel_op op, kernel_value *x, kerne
     if (fold_int(op, kernel_scalar_table[x->type.scalar].bits, x->def->imm.i, y->def->imm.i, &folded))
       return const_int(b, result, folded);
   }
-  bool commutes = op == KERNEL_OP_ADD || op == KERNEL_OP_MUL || op == KERNEL_OP_AND || op == KERNEL_OP_OR ||
-                  op == KERNEL_OP_XOR;
+  bool commutes =
+      op == KERNEL_OP_ADD || op == KERNEL_OP_MUL || op == KERNEL_OP_AND || op == KERNEL_OP_OR || op == KERNEL_OP_XOR;
   if (is_int(x)) {
     kernel_value *same = fold_identity(b, op, x, y);
     if (!same && commutes) same = fold_identity(b, op, y, x);
@@ -194,7 +231,8 @@ kernel_value *kernel_select(kernel_builder *b, kernel_value *c, kernel_value *x,
 kernel_value *kernel_conv(kernel_builder *b, kernel_op op, kernel_value *x, kernel_scalar to) {
   kernel_type t = kernel_type_make(to, x->type.lanes);
   if ((op == KERNEL_OP_TRUNCATE || op == KERNEL_OP_EXTEND_S || op == KERNEL_OP_EXTEND_U ||
-       op == KERNEL_OP_FLOAT_CONVERT) && x->type.scalar == to)
+       op == KERNEL_OP_FLOAT_CONVERT) &&
+      x->type.scalar == to)
     return x;
   if (is_const(x)) {
     int bits = kernel_scalar_table[x->type.scalar].bits;
@@ -313,8 +351,11 @@ kernel_for kernel_for_begin(kernel_builder *b, kernel_value *lo, kernel_value *h
   kernel_block *body = instr->blocks[0] = kernel_block_alloc(b->k, instr, n + 1, types);
   b->block = body;
   b->before = NULL;
-  return (kernel_for){.instr = instr, .iv = &body->args[0], .args = addresses(b, body->args + 1, n),
-                      .results = addresses(b, instr->results, n), .n = n};
+  return (kernel_for){.instr = instr,
+                      .iv = &body->args[0],
+                      .args = addresses(b, body->args + 1, n),
+                      .results = addresses(b, instr->results, n),
+                      .n = n};
 }
 
 void kernel_for_end(kernel_builder *b, kernel_for *f, kernel_value *const *next) {
@@ -348,8 +389,10 @@ kernel_while kernel_while_begin(kernel_builder *b, int n, kernel_value *const *i
   for (int i = 0; i < 2; i++) instr->blocks[i] = kernel_block_alloc(b->k, instr, n, types);
   b->block = instr->blocks[0];
   b->before = NULL;
-  return (kernel_while){.instr = instr, .args = addresses(b, instr->blocks[0]->args, n),
-                        .results = addresses(b, instr->results, n), .n = n};
+  return (kernel_while){.instr = instr,
+                        .args = addresses(b, instr->blocks[0]->args, n),
+                        .results = addresses(b, instr->results, n),
+                        .n = n};
 }
 
 void kernel_while_body(kernel_builder *b, kernel_while *w, kernel_value *cond) {

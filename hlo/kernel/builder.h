@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Building kernels. The builder folds constants and trivial identities (x + 0, x * 1, select of equal arms, extract of splat) as it goes, and
-// splats a scalar operand when the other one is a vector, so that lowering code can be written plainly.
+// Building kernels. The builder folds constants and trivial identities (x + 0, x * 1, select of equal arms, extract of
+// splat) as it goes, and splats a scalar operand when the other one is a vector, so that lowering code can be written
+// plainly.
 #ifndef HLO_KERNEL_BUILDER_H
 #define HLO_KERNEL_BUILDER_H
 
@@ -22,7 +23,7 @@ int kernel_add_array(kernel *k, kernel_space space, kernel_scalar elem, int lane
 kernel_instr *kernel_emit(kernel_builder *b, kernel_op op, int n_results, const kernel_type *types, int n_operands,
                           kernel_value *const *operands);
 kernel_value *kernel_int(kernel_builder *b, kernel_scalar s, int64_t x);
-kernel_value *kernel_index(kernel_builder *b, int64_t x);                 // of the kernel's index type
+kernel_value *kernel_index(kernel_builder *b, int64_t x);  // of the kernel's index type
 kernel_value *kernel_float(kernel_builder *b, kernel_scalar s, double x);
 kernel_value *kernel_const_like(kernel_builder *b, const kernel_value *v, double x);  // v's type, int or float
 kernel_value *kernel_item(kernel_builder *b);
@@ -41,7 +42,9 @@ kernel_value *kernel_load(kernel_builder *b, kernel_mem mem, kernel_value *index
                           kernel_value *mask);  // index vector: gather (lanes = its lanes)
 void kernel_store(kernel_builder *b, kernel_mem mem, kernel_value *index, kernel_value *value, int align,
                   kernel_value *mask);
-static inline kernel_mem kernel_param_mem(int i) { return (kernel_mem){KERNEL_PARAM, (uint16_t)i}; }
+static inline kernel_mem kernel_param_mem(int i) {
+  return (kernel_mem){KERNEL_PARAM, (uint16_t)i};
+}
 // `array` as kernel_add_array returned it
 kernel_mem kernel_array_mem(const kernel *k, int array);
 

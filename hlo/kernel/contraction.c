@@ -4,21 +4,21 @@
 
 #define BIN(op, x, y) kernel_bin(&c->b, KERNEL_OP_##op, (x), (y))
 
-// --- the fusion around the hero
-// -----------------------------------------------------------------------------------------------
+// --- the fusion around the hero ------------------------------------------------------------------
 
 static bool is_plain(const hlo_instr *i, const hlo_instr *hero) {
   if (i->op == HLO_OP_TUPLE) {
     for (int o = 0; o < i->n_operands; o++)
-      if (!hlo_shape_is_array(i->operands[o]->shape) || !hlo_shape_same_dims(i->operands[o]->shape, hero->shape)) return false;
+      if (!hlo_shape_is_array(i->operands[o]->shape) || !hlo_shape_same_dims(i->operands[o]->shape, hero->shape))
+        return false;
     return true;
   }
   if (i->op != HLO_OP_COPY && i->op != HLO_OP_MAP && !hlo_op_has(i->op, HLO_TRAIT_E)) return false;
   return hlo_shape_same_dims(i->shape, hero->shape);
 }
 
-// Everything between hero and root that depends on the hero is elementwise on its dimensions. One walk in order: what depends on the
-// hero is known when its users are met.
+// Everything between hero and root that depends on the hero is elementwise on its dimensions. One walk in order: what
+// depends on the hero is known when its users are met.
 static bool plain_epilogue(const emit_ctx *c, const hlo_instr *root, const hlo_instr *hero) {
   if (root == hero) return true;
   u64map after = {0};
@@ -38,7 +38,7 @@ static bool plain_epilogue(const emit_ctx *c, const hlo_instr *root, const hlo_i
 static const hlo_instr *find_hero(const emit_ctx *c, hlo_op op) {
   if (!c->fused) return c->instr;
   const hlo_instr *hero = NULL;
-  HLO_FOR_EACH(i, c->fused) {
+  HLO_FOR_EACH (i, c->fused) {
     if (i->op == HLO_OP_REDUCE || i->op == HLO_OP_REDUCE_WINDOW) return NULL;
     if (i->op != HLO_OP_DOT_GENERAL && i->op != HLO_OP_CONVOLUTION) continue;
     if (hero || i->op != op) return NULL;
@@ -66,8 +66,7 @@ static bool take_fusion(emit_ctx *c, contraction *p, const hlo_instr *hero) {
   return plain_epilogue(c, p->root, hero);
 }
 
-// --- runs of dimensions
-// ----------------------------------------------------------------------------------------------------------
+// --- runs of dimensions --------------------------------------------------------------------------
 
 static bool run_add(contraction_run *r, const hlo_shape *s, int64_t dim) {
   if (r->n == CONTRACTION_MAX_RANK) return false;
@@ -113,8 +112,7 @@ static void sort_groups(emit_group *g, int n) {
     }
 }
 
-// --- in which direction memory runs
-// -------------------------------------------------------------------------------------------
+// --- in which direction memory runs --------------------------------------------------------------
 
 static int minor_dim(const emit_ctx *c, const hlo_instr *i) {
   const hlo_shape *s = i->shape;
@@ -174,8 +172,7 @@ static bool finish(emit_ctx *c, contraction *p) {
   return true;
 }
 
-// --- dot
-// -------------------------------------------------------------------------------------------------------------------------
+// --- dot -----------------------------------------------------------------------------------------
 
 static bool fill_array(contraction_side *s, const hlo_instr *operand, hlo_i64s batch, hlo_i64s k) {
   s->kind = CONTRACTION_ARRAY;
@@ -218,8 +215,7 @@ bool contraction_of_dot(emit_ctx *c, contraction *p) {
   return finish(c, p);
 }
 
-// --- convolution
-// -----------------------------------------------------------------------------------------------------------------
+// --- convolution ---------------------------------------------------------------------------------
 
 // Rows: output positions of the image; columns: output features of a feature group, which is the batch. Loops: the
 // window's dimensions, then the input features of the group.
@@ -254,8 +250,7 @@ bool contraction_of_conv(emit_ctx *c, contraction *p) {
   return finish(c, p);
 }
 
-// --- reading
-// ------------------------------------------------------------------------------------------------------------------------
+// --- reading -------------------------------------------------------------------------------------
 
 contraction_place contraction_place_of(emit_ctx *c, const contraction *p, const contraction_side *s, emit_coord batch,
                                        emit_coord at, int lanes) {
@@ -384,8 +379,7 @@ kernel_value *contraction_fma(emit_ctx *c, const contraction *p, kernel_value *x
   return emit_binary(c, HLO_OP_ADD, p->sum, (emit_value){acc, NULL}, v).re;
 }
 
-// --- storing
-// -------------------------------------------------------------------------------------------------------------------------
+// --- storing -------------------------------------------------------------------------------------
 
 static emit_index *out_index(emit_ctx *c, const contraction *p, emit_coord batch, emit_coord row, emit_coord col,
                              int lanes) {

@@ -48,7 +48,8 @@ typedef struct contraction {
 
 typedef struct contraction_place {
   emit_coord
-      at[CONTRACTION_MAX_RANK];  // by dimension of the operand; of a joined run at its first; images: output positions
+      // by dimension of the operand; of a joined run at its first; images: output positions
+      at[CONTRACTION_MAX_RANK];
 } contraction_place;
 
 // False: not a problem that the tiled schedules take (types, sizes, epilogue); it is then computed by elements.

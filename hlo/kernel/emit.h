@@ -2,11 +2,11 @@
 // Shared by the lowering files: the element emitter and what schedules need around it.
 //
 // The emitter produces the value of any instruction of a fused computation at an index. An index is a partition of the
-// instruction's dimensions into consecutive groups, each with one coordinate (the row-major number within the group); single
-// coordinates are split off only when an op asks for them, so that elementwise loops over flattened space stay flat. A
-// coordinate is affine over the lanes (base + stride * lane) or, failing that, a vector. Values that do not depend on the lane
-// stay scalar and are splat where they meet vectors. Values are memoised per (instruction, index) and are reused wherever
-// the block they were made in is visible.
+// instruction's dimensions into consecutive groups, each with one coordinate (the row-major number within the group);
+// single coordinates are split off only when an op asks for them, so that elementwise loops over flattened space stay
+// flat. A coordinate is affine over the lanes (base + stride * lane) or, failing that, a vector. Values that do not
+// depend on the lane stay scalar and are splat where they meet vectors. Values are memoised per (instruction, index)
+// and are reused wherever the block they were made in is visible.
 #ifndef HLO_KERNEL_EMIT_H
 #define HLO_KERNEL_EMIT_H
 
@@ -21,7 +21,7 @@ typedef struct emit_coord {
   kernel_value *base;  // scalar, index type; lane l is base + stride * l ...
   kernel_value *vec;   // ... unless this is set: one coordinate a lane
   int64_t stride;
-  int64_t multiple;    // base is a multiple of it (0: base is 0)
+  int64_t multiple;  // base is a multiple of it (0: base is 0)
 } emit_coord;
 
 typedef struct emit_group {
@@ -39,46 +39,46 @@ typedef struct emit_index {
 typedef struct emit_memo {
   const hlo_instr *instr;
   const emit_index *index;
-  int32_t slot;        // -1: values; else the operand's index
+  int32_t slot;  // -1: values; else the operand's index
   emit_value *values;
   emit_index *derived;
 } emit_memo;
 
-typedef struct emit_scope {       // of one computation's evaluation
-  const hlo_computation *body;    // NULL: the instruction being lowered (its parameters or operands are buffers)
-  const emit_value *params;       // of a body on scalars
-  u64map memo;                    // hash of (instr, index, slot) -> emit_memo *
+typedef struct emit_scope {     // of one computation's evaluation
+  const hlo_computation *body;  // NULL: the instruction being lowered (its parameters or operands are buffers)
+  const emit_value *params;     // of a body on scalars
+  u64map memo;                  // hash of (instr, index, slot) -> emit_memo *
   struct emit_scope *outer;
 } emit_scope;
 
-typedef struct emit_buffer {      // where an array lives
+typedef struct emit_buffer {  // where an array lives
   kernel_arg arg;
   const hlo_shape *shape;
-  int32_t param;                  // of the kernel being built, -1: not yet used
+  int32_t param;  // of the kernel being built, -1: not yet used
 } emit_buffer;
 
 typedef struct emit_ctx {
   arena *a;
   const hlo_target *t;
-  const hlo_instr *instr;         // being lowered
-  const hlo_computation *fused;   // its computation if it is a fusion
+  const hlo_instr *instr;        // being lowered
+  const hlo_computation *fused;  // its computation if it is a fusion
   const kernel_lower_options *options;
   kernel_lowering *out;
   VEC(emit_buffer) buffers;
-  u64map operand_leaves;          // instr -> first leaf number + 1 of operand (fusion parameter or operand)
-  kernel *k;                      // being built
+  u64map operand_leaves;  // instr -> first leaf number + 1 of operand (fusion parameter or operand)
+  kernel *k;              // being built
   kernel_builder b;
   int32_t cap_params;
-  VEC(kernel_arg) args;           // of k
+  VEC(kernel_arg) args;  // of k
   emit_scope *scope;
   emit_scope root_scope;
-  u64map overrides;               // instr -> emit_value *: computed by the schedule (heroes)
+  u64map overrides;  // instr -> emit_value *: computed by the schedule (heroes)
   emit_index scalar_index;
-  const char *error;              // first thing that cannot be lowered
+  const char *error;  // first thing that cannot be lowered
 } emit_ctx;
 
 // --- emit_index.c: coordinates -------------------------------------------------------------------
-emit_coord emit_coord_of(kernel_value *v, int64_t multiple);   // the same for all lanes
+emit_coord emit_coord_of(kernel_value *v, int64_t multiple);  // the same for all lanes
 emit_coord emit_coord_const(emit_ctx *c, int64_t x);
 emit_coord emit_coord_add(emit_ctx *c, emit_coord x, emit_coord y, int lanes);
 emit_coord emit_coord_scale(emit_ctx *c, emit_coord x, int64_t k);
@@ -101,8 +101,8 @@ emit_index *emit_index_reshape(emit_ctx *c, emit_index *x, int rank, const int64
 void emit_strides(const hlo_shape *s, int64_t *strides);  // elements, by layout
 
 // --- emit_element.c ------------------------------------------------------------------------------
-emit_value emit_element(emit_ctx *c, const hlo_instr *i, emit_index *x);             // arrays
-emit_value emit_leaf(emit_ctx *c, const hlo_instr *i, int leaf, emit_index *x);      // leaf of a tuple-shaped one
+emit_value emit_element(emit_ctx *c, const hlo_instr *i, emit_index *x);         // arrays
+emit_value emit_leaf(emit_ctx *c, const hlo_instr *i, int leaf, emit_index *x);  // leaf of a tuple-shaped one
 void emit_fail(emit_ctx *c, const char *format, ...) LEMNOS_PRINTF(2, 3);
 // Evaluates a computation on scalars (vectors of lanes): results by leaf of the root.
 void emit_body(emit_ctx *c, const hlo_computation *body, const emit_value *args, emit_value *results);
@@ -130,16 +130,17 @@ emit_value emit_bitcast_convert(emit_ctx *c, const hlo_instr *i, emit_index *x);
 kernel_value *emit_reduce_precision(emit_ctx *c, hlo_dtype t, kernel_value *x, int exponent, int mantissa);
 emit_value emit_complex_unary(emit_ctx *c, const hlo_instr *i, hlo_dtype in, emit_value x);
 emit_value emit_complex_binary(emit_ctx *c, hlo_op op, hlo_dtype t, emit_value x, emit_value y);
-kernel_value *emit_up(emit_ctx *c, kernel_value *x);                   // small floats to f32; others themselves
-kernel_value *emit_down(emit_ctx *c, kernel_value *x, hlo_dtype t);    // and back
-kernel_value *emit_wrap(emit_ctx *c, kernel_value *x, hlo_dtype t);    // 2- and 4-bit integers
-kernel_value *emit_to_index(emit_ctx *c, hlo_dtype t, kernel_value *x, int64_t low, int64_t high);  // clamped to [low, high]
+kernel_value *emit_up(emit_ctx *c, kernel_value *x);                 // small floats to f32; others themselves
+kernel_value *emit_down(emit_ctx *c, kernel_value *x, hlo_dtype t);  // and back
+kernel_value *emit_wrap(emit_ctx *c, kernel_value *x, hlo_dtype t);  // 2- and 4-bit integers
+// clamped to [low, high]
+kernel_value *emit_to_index(emit_ctx *c, hlo_dtype t, kernel_value *x, int64_t low, int64_t high);
 bool emit_dtype_is_small(hlo_dtype t);
 kernel_scalar emit_compute_scalar(hlo_dtype t);
 // NULL, or why the op has no kernel form (elementwise ops).
 const char *emit_elementwise_refusal(const hlo_instr *i);
 
-// --- emit_move.c (pad, concatenate, gather, dynamic slices), emit_loops.c (reduce, dot, convolution, windows) 
+// --- emit_move.c (pad, concatenate, gather, dynamic slices), emit_loops.c (reduce, dot, convolution, windows)
 emit_value emit_pad(emit_ctx *c, const hlo_instr *i, emit_index *x);
 emit_value emit_concatenate(emit_ctx *c, const hlo_instr *i, emit_index *x);
 emit_value emit_gather(emit_ctx *c, const hlo_instr *i, emit_index *x);
@@ -150,8 +151,8 @@ emit_value emit_select_range(emit_ctx *c, emit_coord at, int64_t low, int64_t hi
                              emit_coord *clamped);
 kernel_value *emit_start_index(emit_ctx *c, const hlo_instr *start, emit_index *x, int64_t limit);
 void emit_reduce(emit_ctx *c, const hlo_instr *i, emit_index *x, emit_value *results);
-// The part of a reduction whose split coordinate lies in [lo, hi): of the first reduced dimension, or (if emit_reduce_trailing says
-// so) of the run of trailing ones. Results are accumulators: f32 for sums of small floats.
+// The part of a reduction whose split coordinate lies in [lo, hi): of the first reduced dimension, or (if
+// emit_reduce_trailing says so) of the run of trailing ones. Results are accumulators: f32 for sums of small floats.
 void emit_reduce_range(emit_ctx *c, const hlo_instr *i, emit_index *x, kernel_value *lo, kernel_value *hi,
                        int64_t lo_multiple, emit_value *results);
 // Elements in the trailing run of reduced dimensions that is walked as one (by vectors), 0: the last dimension is kept.
@@ -171,14 +172,15 @@ void emit_kernel_begin(emit_ctx *c, const char *suffix, int64_t grid, kernel_sca
 LEMNOS_NODISCARD lemnos_status emit_kernel_end(emit_ctx *c);
 kernel_scalar emit_index_type(const emit_ctx *c);  // I32 if everything fits
 int emit_vector_lanes(const emit_ctx *c);          // natural vector for the instruction's element types
-// A loop nest over an index space: fn is called (twice: vectors, remainder) with an index to emit one element or vector.
+// A loop nest over an index space: fn is called (twice: vectors, remainder) with an index to emit one element or
+// vector.
 typedef struct emit_space {
   int32_t rank;
   const int64_t *dims;
   int32_t n_groups;
-  int32_t *groups;      // dimensions of each
-  int32_t lanes;        // wanted
-  int64_t cost;         // of an element, in simple operations
+  int32_t *groups;  // dimensions of each
+  int32_t lanes;    // wanted
+  int64_t cost;     // of an element, in simple operations
 } emit_space;
 typedef void (*emit_space_fn)(emit_ctx *c, void *user, emit_index *x);
 LEMNOS_NODISCARD lemnos_status emit_over_space(emit_ctx *c, const char *suffix, const emit_space *s, emit_space_fn fn,

@@ -2,17 +2,19 @@
 // Elementwise arithmetic on emitted values: real, integer and pred. Complex values go to emit_complex.c.
 //
 // Small floats are computed in f32 and rounded once after each op. 2- and 4-bit integers live in i8, sign- or
-// zero-extended, and are wrapped after each op that can leave their range. Guards give the defined results of division by
-// zero, MIN / -1 and wide shifts.
-#include "hlo/kernel/emit.h"
-
+// zero-extended, and are wrapped after each op that can leave their range. Guards give the defined results of division
+// by zero, MIN / -1 and wide shifts.
 #include <math.h>
+
+#include "hlo/kernel/emit.h"
 
 #define BIN(op, x, y) kernel_bin(b, KERNEL_OP_##op, (x), (y))
 #define UN(op, x) kernel_un(b, KERNEL_OP_##op, (x))
 #define LIKE(v, x) kernel_const_like(b, (v), (x))
 
-bool emit_dtype_is_small(hlo_dtype t) { return hlo_dtype_is_float(t) && t != HLO_F32 && t != HLO_F64; }
+bool emit_dtype_is_small(hlo_dtype t) {
+  return hlo_dtype_is_float(t) && t != HLO_F32 && t != HLO_F64;
+}
 
 kernel_scalar emit_compute_scalar(hlo_dtype t) {
   return emit_dtype_is_small(t) ? KERNEL_F32 : kernel_scalar_of(t);
@@ -134,7 +136,8 @@ static kernel_value *float_unary(emit_ctx *c, hlo_op op, kernel_value *x) {
     case HLO_OP_ERF: return UN(ERF, x);
     case HLO_OP_ERFC: return UN(ERFC, x);
     case HLO_OP_SQUARE: return BIN(MUL, x, x);
-    case HLO_OP_CONJ: case HLO_OP_REAL: return x;
+    case HLO_OP_CONJ:
+    case HLO_OP_REAL: return x;
     case HLO_OP_IMAG: return LIKE(x, 0);
     case HLO_OP_ACOS: return BIN(ATAN2, UN(SQRT, one_minus_square(c, x)), x);
     case HLO_OP_ASIN: return BIN(ATAN2, x, UN(SQRT, one_minus_square(c, x)));
@@ -167,7 +170,8 @@ static kernel_value *int_unary(emit_ctx *c, hlo_op op, hlo_dtype t, kernel_value
       return bits < 8 ? BIN(SUB, n, LIKE(n, 8 - bits)) : n;
     }
     case HLO_OP_SQUARE: return BIN(MUL, x, x);
-    case HLO_OP_CONJ: case HLO_OP_REAL: return x;
+    case HLO_OP_CONJ:
+    case HLO_OP_REAL: return x;
     default: return NULL;
   }
 }
@@ -212,7 +216,9 @@ static kernel_value *int_divide(emit_ctx *c, bool is_signed, bool remainder, ker
   kernel_builder *b = &c->b;
   if (x->type.lanes < y->type.lanes) x = kernel_splat(b, x, y->type.lanes);
   if (y->type.lanes < x->type.lanes) y = kernel_splat(b, y, x->type.lanes);
-  kernel_op op = remainder ? is_signed ? KERNEL_OP_REM_S : KERNEL_OP_REM_U : is_signed ? KERNEL_OP_DIV_S : KERNEL_OP_DIV_U;
+  kernel_op op = remainder   ? is_signed ? KERNEL_OP_REM_S : KERNEL_OP_REM_U
+                 : is_signed ? KERNEL_OP_DIV_S
+                             : KERNEL_OP_DIV_U;
   if (y->def && y->def->op == KERNEL_OP_CONST && y->def->imm.i != 0 && (!is_signed || y->def->imm.i != -1))
     return kernel_bin(b, op, x, y);
   kernel_value *zero = BIN(EQ, y, LIKE(y, 0)), *bad = zero, *minus = NULL;
@@ -328,8 +334,12 @@ static kernel_value *float_binary(emit_ctx *c, hlo_op op, kernel_value *x, kerne
 static kernel_value *pred_binary(emit_ctx *c, hlo_op op, kernel_value *x, kernel_value *y) {
   kernel_builder *b = &c->b;
   switch (op) {
-    case HLO_OP_ADD: case HLO_OP_MAXIMUM: case HLO_OP_OR: return BIN(OR, x, y);
-    case HLO_OP_MULTIPLY: case HLO_OP_MINIMUM: case HLO_OP_AND: return BIN(AND, x, y);
+    case HLO_OP_ADD:
+    case HLO_OP_MAXIMUM:
+    case HLO_OP_OR: return BIN(OR, x, y);
+    case HLO_OP_MULTIPLY:
+    case HLO_OP_MINIMUM:
+    case HLO_OP_AND: return BIN(AND, x, y);
     case HLO_OP_XOR: return BIN(XOR, x, y);
     default: return NULL;
   }
@@ -347,7 +357,8 @@ static kernel_value *next_after(emit_ctx *c, kernel_value *x, kernel_value *y) {
                                                                      : KERNEL_I8;
   kernel_type t = kernel_type_make(s, lanes);
   kernel_value *bits = kernel_bitcast(b, x, t), *ybits = kernel_bitcast(b, y, t);
-  kernel_value *sign = kernel_splat(b, kernel_int(b, s, (int64_t)(UINT64_C(1) << (kernel_scalar_table[s].bits - 1))), lanes);
+  kernel_value *sign =
+      kernel_splat(b, kernel_int(b, s, (int64_t)(UINT64_C(1) << (kernel_scalar_table[s].bits - 1))), lanes);
   kernel_value *x_zero = BIN(EQ, fx, LIKE(fx, 0));
   kernel_value *from_zero = BIN(OR, BIN(AND, ybits, sign), LIKE(bits, 1));
   kernel_value *grows = BIN(LT, UN(ABS, fx), UN(ABS, fy));
@@ -382,7 +393,8 @@ emit_value emit_binary(emit_ctx *c, hlo_op op, hlo_dtype t, emit_value x, emit_v
 // --- compare, clamp, select ----------------------------------------------------------------------
 
 // Floats as integers whose signed order is the total order: of their own bits, as f32 would quiet a signaling NaN.
-// Formats below 8 bits or without a sign take f32's, and those with a single NaN in the place of -0, which is the lowest.
+// Formats below 8 bits or without a sign take f32's, and those with a single NaN in the place of -0, which is the
+// lowest.
 static kernel_value *total_order_key(emit_ctx *c, hlo_dtype t, kernel_value *x) {
   kernel_builder *b = &c->b;
   if (t != HLO_F16 && t != HLO_BF16 && t != HLO_F8E5M2 && t != HLO_F8E4M3 && t != HLO_F8E4M3FN && t != HLO_F8E3M4)
@@ -429,8 +441,10 @@ emit_value emit_compare(emit_ctx *c, int direction, int type, hlo_dtype t, emit_
   if (hlo_dtype_is_complex(t)) {
     kernel_value *re = BIN(EQ, x.re, y.re), *im = BIN(EQ, x.im, y.im);
     v = BIN(AND, re, im);
-    if (direction == HLO_COMPARISON_DIRECTION_NE) v = UN(NOT, v);
-    else if (direction != HLO_COMPARISON_DIRECTION_EQ) emit_fail(c, "complex numbers have no order");
+    if (direction == HLO_COMPARISON_DIRECTION_NE)
+      v = UN(NOT, v);
+    else if (direction != HLO_COMPARISON_DIRECTION_EQ)
+      emit_fail(c, "complex numbers have no order");
   } else if (t == HLO_PRED) {
     v = compare_pred(c, direction, x.re, y.re);
   } else if (hlo_dtype_is_float(t)) {
@@ -461,34 +475,62 @@ emit_value emit_select(emit_ctx *c, kernel_value *pred, emit_value x, emit_value
 
 static bool has_complex_form(const hlo_instr *i) {
   switch (i->op) {
-    case HLO_OP_ABS: case HLO_OP_NEGATE: case HLO_OP_CONJ: case HLO_OP_REAL: case HLO_OP_IMAG: case HLO_OP_SQUARE:
-    case HLO_OP_EXPONENTIAL: case HLO_OP_LOG: case HLO_OP_SQRT: case HLO_OP_RSQRT: case HLO_OP_COSINE:
-    case HLO_OP_SINE: case HLO_OP_TANH: case HLO_OP_SIGN: case HLO_OP_ADD: case HLO_OP_SUBTRACT: case HLO_OP_MULTIPLY:
-    case HLO_OP_DIVIDE: case HLO_OP_POWER: case HLO_OP_COMPARE: case HLO_OP_SELECT: case HLO_OP_CONVERT:
-    case HLO_OP_COMPLEX: case HLO_OP_COSH: case HLO_OP_SINH: case HLO_OP_LOGISTIC: case HLO_OP_EXPONENTIAL_MINUS_ONE:
-    case HLO_OP_LOG_PLUS_ONE: case HLO_OP_TAN:
-      return true;
+    case HLO_OP_ABS:
+    case HLO_OP_NEGATE:
+    case HLO_OP_CONJ:
+    case HLO_OP_REAL:
+    case HLO_OP_IMAG:
+    case HLO_OP_SQUARE:
+    case HLO_OP_EXPONENTIAL:
+    case HLO_OP_LOG:
+    case HLO_OP_SQRT:
+    case HLO_OP_RSQRT:
+    case HLO_OP_COSINE:
+    case HLO_OP_SINE:
+    case HLO_OP_TANH:
+    case HLO_OP_SIGN:
+    case HLO_OP_ADD:
+    case HLO_OP_SUBTRACT:
+    case HLO_OP_MULTIPLY:
+    case HLO_OP_DIVIDE:
+    case HLO_OP_POWER:
+    case HLO_OP_COMPARE:
+    case HLO_OP_SELECT:
+    case HLO_OP_CONVERT:
+    case HLO_OP_COMPLEX:
+    case HLO_OP_COSH:
+    case HLO_OP_SINH:
+    case HLO_OP_LOGISTIC:
+    case HLO_OP_EXPONENTIAL_MINUS_ONE:
+    case HLO_OP_LOG_PLUS_ONE:
+    case HLO_OP_TAN: return true;
     default: return false;
   }
 }
 
 const char *emit_elementwise_refusal(const hlo_instr *i) {
   switch (i->op) {
-    case HLO_OP_BESSEL_I1E: case HLO_OP_DIGAMMA: case HLO_OP_ERF_INV: case HLO_OP_LGAMMA: case HLO_OP_POLYGAMMA:
-    case HLO_OP_ZETA: case HLO_OP_ASIN_ACOS_KERNEL:
-      return "this special function has no kernel form";
-    case HLO_OP_UNIFORM_QUANTIZE: case HLO_OP_UNIFORM_DEQUANTIZE:
-      return "quantized types have no kernel form";
+    case HLO_OP_BESSEL_I1E:
+    case HLO_OP_DIGAMMA:
+    case HLO_OP_ERF_INV:
+    case HLO_OP_LGAMMA:
+    case HLO_OP_POLYGAMMA:
+    case HLO_OP_ZETA:
+    case HLO_OP_ASIN_ACOS_KERNEL: return "this special function has no kernel form";
+    case HLO_OP_UNIFORM_QUANTIZE:
+    case HLO_OP_UNIFORM_DEQUANTIZE: return "quantized types have no kernel form";
     default: break;
   }
   hlo_dtype t = i->shape->dtype;
   if (i->op == HLO_OP_REDUCE_PRECISION && (t == HLO_F8E4M3FNUZ || t == HLO_F8E5M2FNUZ || t == HLO_F8E4M3B11FNUZ))
     return "reduce_precision of FNUZ types (a bias and a NaN of their own) has no kernel form";
-  if (i->op == HLO_OP_NEXT_AFTER && hlo_dtype_bytes(i->shape->dtype) == 1) return "next_after of f8, f6 and f4 has no kernel form";
+  if (i->op == HLO_OP_NEXT_AFTER && hlo_dtype_bytes(i->shape->dtype) == 1)
+    return "next_after of f8, f6 and f4 has no kernel form";
   // Its products leave the range of f32, and there is no zero to round to.
   bool moves = i->op == HLO_OP_CONVERT || i->op == HLO_OP_COMPARE || i->op == HLO_OP_SELECT || i->op == HLO_OP_CLAMP ||
                i->op == HLO_OP_MAXIMUM || i->op == HLO_OP_MINIMUM;
-  if (i->shape->dtype == HLO_F8E8M0FNU && hlo_op_has(i->op, HLO_TRAIT_E) && !moves) return "f8E8M0FNU arithmetic has no kernel form";
+  if (i->shape->dtype == HLO_F8E8M0FNU && hlo_op_has(i->op, HLO_TRAIT_E) && !moves)
+    return "f8E8M0FNU arithmetic has no kernel form";
   for (int o = 0; o < i->n_operands; o++) {
     if (i->operands[o]->shape->quant) return "quantized types have no kernel form";
     if (hlo_dtype_is_complex(i->operands[o]->shape->dtype) && !has_complex_form(i))

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Complex arithmetic on emitted values, in f32 or f64 parts.
 //
-// abs and division scale by the larger part so that nothing overflows or vanishes on the way; sqrt takes the stable half
-// of its two formulas. The functions follow the usual identities on real and imaginary parts.
-#include "hlo/kernel/emit.h"
-
+// abs and division scale by the larger part so that nothing overflows or vanishes on the way; sqrt takes the stable
+// half of its two formulas. The functions follow the usual identities on real and imaginary parts.
 #include <math.h>
+
+#include "hlo/kernel/emit.h"
 
 #define BIN(op, x, y) kernel_bin(b, KERNEL_OP_##op, (x), (y))
 #define UN(op, x) kernel_un(b, KERNEL_OP_##op, (x))
 #define LIKE(v, x) kernel_const_like(b, (v), (x))
 
-static emit_value make(kernel_value *re, kernel_value *im) { return (emit_value){re, im}; }
+static emit_value make(kernel_value *re, kernel_value *im) {
+  return (emit_value){re, im};
+}
 
 static emit_value add(emit_ctx *c, emit_value x, emit_value y) {
   kernel_builder *b = &c->b;
@@ -57,7 +59,8 @@ static emit_value divide(emit_ctx *c, emit_value x, emit_value y) {
 
 static emit_value exponential(emit_ctx *c, emit_value z) {
   kernel_builder *b = &c->b;
-  kernel_value *half = UN(EXP, BIN(MUL, z.re, LIKE(z.re, 0.5)));  // twice: exp(re) may overflow where the product does not
+  // twice: exp(re) may overflow where the product does not
+  kernel_value *half = UN(EXP, BIN(MUL, z.re, LIKE(z.re, 0.5)));
   kernel_value *re = BIN(MUL, BIN(MUL, half, UN(COS, z.im)), half);
   kernel_value *im = BIN(MUL, BIN(MUL, half, UN(SIN, z.im)), half);
   kernel_value *real = BIN(EQ, z.im, LIKE(z.im, 0));
@@ -99,8 +102,8 @@ static emit_value square_root(emit_ctx *c, emit_value z) {
   kernel_builder *b = &c->b;
   kernel_value *zero = LIKE(z.re, 0), *inf = LIKE(z.re, INFINITY);
   emit_value q = scale(c, z, 0.25);
-  kernel_value *s = BIN(MUL, UN(SQRT, BIN(MUL, LIKE(z.re, 0.5), BIN(ADD, UN(ABS, q.re), magnitude(c, q)))),
-                        LIKE(z.re, 2));
+  kernel_value *s =
+      BIN(MUL, UN(SQRT, BIN(MUL, LIKE(z.re, 0.5), BIN(ADD, UN(ABS, q.re), magnitude(c, q)))), LIKE(z.re, 2));
   kernel_value *other = BIN(DIV, UN(ABS, z.im), BIN(ADD, s, s));
   kernel_value *right = BIN(LE, zero, z.re);
   kernel_value *re = kernel_select(b, right, s, other), *im = kernel_select(b, right, other, s);
@@ -139,7 +142,8 @@ static emit_value trigonometric(emit_ctx *c, emit_value z, bool is_sin) {
 }
 
 static emit_value hyperbolic_tangent(emit_ctx *c, emit_value z) {
-  // With t = tan(im), s = sinh(re): (cosh s (1 + t^2), t) / (1 + s^2 (1 + t^2)); for large |re|: (+-1, 4 sin cos exp(-2|re|)).
+  // With t = tan(im), s = sinh(re): (cosh s (1 + t^2), t) / (1 + s^2 (1 + t^2)); for large |re|: (+-1, 4 sin cos
+  // exp(-2|re|)).
   kernel_builder *b = &c->b;
   kernel_value *one = LIKE(z.re, 1), *t = UN(TAN, z.im), *s, *ch;
   sinh_cosh(c, z.re, &s, &ch);
@@ -209,7 +213,8 @@ emit_value emit_complex_unary(emit_ctx *c, const hlo_instr *i, hlo_dtype in, emi
 }
 
 static emit_value resize(emit_ctx *c, emit_value z, kernel_scalar to) {
-  return make(kernel_conv(&c->b, KERNEL_OP_FLOAT_CONVERT, z.re, to), kernel_conv(&c->b, KERNEL_OP_FLOAT_CONVERT, z.im, to));
+  return make(kernel_conv(&c->b, KERNEL_OP_FLOAT_CONVERT, z.re, to),
+              kernel_conv(&c->b, KERNEL_OP_FLOAT_CONVERT, z.im, to));
 }
 
 // x^y = exp(y log x); 0^0 = 1, 0^y = 0 for Re y > 0.

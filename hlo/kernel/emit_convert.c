@@ -88,8 +88,10 @@ kernel_value *emit_to_index(emit_ctx *c, hlo_dtype t, kernel_value *x, int64_t l
     x = resize_int(c, t, x, index);
     is_signed = true;
   }
-  if (is_signed) x = BIN(MIN_S, BIN(MAX_S, x, int_const(b, x, low)), int_const(b, x, high));
-  else x = BIN(MIN_U, x, int_const(b, x, high));
+  if (is_signed)
+    x = BIN(MIN_S, BIN(MAX_S, x, int_const(b, x, low)), int_const(b, x, high));
+  else
+    x = BIN(MIN_U, x, int_const(b, x, high));
   return resize_int(c, t, x, index);
 }
 
@@ -175,7 +177,8 @@ static emit_value bitcast_narrow(emit_ctx *c, const hlo_instr *i, emit_index *x,
   if (want < have) shift = CONV(TRUNCATE, shift, wide);
   if (want > have) shift = CONV(EXTEND_U, shift, wide);
   kernel_value *moved = BIN(SHR_U, v.re, shift);
-  if (out == HLO_PRED) moved = BIN(AND, moved, kernel_const_like(b, moved, 1));  // its carrier is wider than its one bit
+  // its carrier is wider than its one bit
+  if (out == HLO_PRED) moved = BIN(AND, moved, kernel_const_like(b, moved, 1));
   kernel_value *narrow = CONV(TRUNCATE, moved, int_of_bits(bits));
   if (hlo_dtype_is_complex(out)) {
     emit_fail(c, "bitcast_convert to %s has no kernel form", hlo_dtype_table[out].hlo_name);
@@ -222,8 +225,9 @@ emit_value emit_bitcast_convert(emit_ctx *c, const hlo_instr *i, emit_index *x) 
 
 // --- reduce_precision ----------------------------------------------------------------------------
 
-// On the bits of a float with E exponent and M mantissa bits: round the mantissa to nearest even, then flush what the smaller
-// exponent range cannot hold to infinity or zero. NaN stays (or becomes infinity where no mantissa bit is left to say so).
+// On the bits of a float with E exponent and M mantissa bits: round the mantissa to nearest even, then flush what the
+// smaller exponent range cannot hold to infinity or zero. NaN stays (or becomes infinity where no mantissa bit is left
+// to say so).
 static kernel_value *reduce_bits(emit_ctx *c, kernel_value *x, int E, int M, int e, int m) {
   kernel_builder *b = &c->b;
   kernel_scalar s = int_of_bits(kernel_scalar_table[x->type.scalar].bits);
@@ -260,9 +264,10 @@ kernel_value *emit_reduce_precision(emit_ctx *c, hlo_dtype t, kernel_value *x, i
     case HLO_BF16: return reduce_bits(c, x, 8, 7, exponent, mantissa);
     default: {
       // In f32, whose exponent covers these types: one that is as wide as the type's own changes nothing.
-      static const uint8_t own[] = {[HLO_F4E2M1FN] = 2, [HLO_F6E2M3FN] = 2, [HLO_F6E3M2FN] = 3, [HLO_F8E3M4] = 3,
-                                    [HLO_F8E4M3] = 4, [HLO_F8E4M3FN] = 4, [HLO_F8E4M3FNUZ] = 4, [HLO_F8E4M3B11FNUZ] = 4,
-                                    [HLO_F8E5M2] = 5, [HLO_F8E5M2FNUZ] = 5, [HLO_F8E8M0FNU] = 8};
+      static const uint8_t own[] = {
+          [HLO_F4E2M1FN] = 2, [HLO_F6E2M3FN] = 2,   [HLO_F6E3M2FN] = 3,   [HLO_F8E3M4] = 3,
+          [HLO_F8E4M3] = 4,   [HLO_F8E4M3FN] = 4,   [HLO_F8E4M3FNUZ] = 4, [HLO_F8E4M3B11FNUZ] = 4,
+          [HLO_F8E5M2] = 5,   [HLO_F8E5M2FNUZ] = 5, [HLO_F8E8M0FNU] = 8};
       return emit_down(c, reduce_bits(c, emit_up(c, x), 8, 23, exponent >= own[t] ? 8 : exponent, mantissa), t);
     }
   }

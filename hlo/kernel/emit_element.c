@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The element emitter: the value of an instruction at an index. Dispatch by operation, memoisation, memory access, bodies.
+// The element emitter: the value of an instruction at an index. Dispatch by operation, memoisation, memory access,
+// bodies.
 //
 // What an op needs from its operands is a list of (operand, derived index) pairs; derived indices are memoised too, so
 // that operands reached twice through the same op are emitted once. Ops that cannot be emitted record c->error and give
 // zeros; schedules check it before they finish a kernel.
-#include "hlo/kernel/emit.h"
-
 #include <stdarg.h>
 #include <stdio.h>
+
+#include "hlo/kernel/emit.h"
 
 void emit_fail(emit_ctx *c, const char *format, ...) {
   if (c->error) return;
@@ -61,7 +62,9 @@ void emit_scope_push(emit_ctx *c, emit_scope *s, const hlo_computation *body, co
   c->scope = s;
 }
 
-void emit_scope_pop(emit_ctx *c) { c->scope = c->scope->outer; }
+void emit_scope_pop(emit_ctx *c) {
+  c->scope = c->scope->outer;
+}
 
 // --- memory --------------------------------------------------------------------------------------
 
@@ -72,9 +75,12 @@ static kernel_mem use_buffer(emit_ctx *c, emit_buffer *buffer) {
     int64_t n = hlo_shape_elements(s);
     buffer->param = c->k->n_params++;
     LEMNOS_ASSERT(buffer->param < c->cap_params);
-    c->k->params[buffer->param] = (kernel_param){
-        .elem = kernel_scalar_of(s->dtype), .n_elems = complex ? 2 * n : n, .align = 256, .readonly = true,
-        .writeonly = true, .noalias = true};
+    c->k->params[buffer->param] = (kernel_param){.elem = kernel_scalar_of(s->dtype),
+                                                 .n_elems = complex ? 2 * n : n,
+                                                 .align = 256,
+                                                 .readonly = true,
+                                                 .writeonly = true,
+                                                 .noalias = true};
     vec_push(c->a, &c->args, buffer->arg);
   }
   return kernel_param_mem(buffer->param);
@@ -109,8 +115,10 @@ static int align_of(emit_coord at, int lanes) {
 
 static void mark(emit_ctx *c, kernel_mem m, bool write) {
   if (m.space != KERNEL_PARAM) return;
-  if (write) c->k->params[m.index].readonly = false;
-  else c->k->params[m.index].writeonly = false;
+  if (write)
+    c->k->params[m.index].readonly = false;
+  else
+    c->k->params[m.index].writeonly = false;
 }
 
 // Lanes `stride` elements apart.
@@ -129,7 +137,8 @@ static kernel_value *load_part(emit_ctx *c, kernel_mem m, emit_coord at, int lan
   return kernel_load(&c->b, m, emit_coord_value(c, at, lanes), lanes, 1, NULL);
 }
 
-static kernel_value *shuffle2(emit_ctx *c, kernel_value *x, kernel_value *y, int lanes, int first, int step, int other) {
+static kernel_value *shuffle2(emit_ctx *c, kernel_value *x, kernel_value *y, int lanes, int first, int step,
+                              int other) {
   kernel_value *operands[] = {x, y};
   kernel_type t = kernel_type_make((kernel_scalar)x->type.scalar, lanes);
   kernel_instr *s = kernel_emit(&c->b, KERNEL_OP_SHUFFLE, 1, &t, 2, operands);
@@ -139,7 +148,9 @@ static kernel_value *shuffle2(emit_ctx *c, kernel_value *x, kernel_value *y, int
 }
 
 // Lanes of complex values that are moved as one vector of both parts.
-static int pair_limit(const emit_ctx *c) { return c->t->cls == HLO_TARGET_CPU ? 32 : 2; }
+static int pair_limit(const emit_ctx *c) {
+  return c->t->cls == HLO_TARGET_CPU ? 32 : 2;
+}
 
 emit_value emit_load(emit_ctx *c, kernel_mem m, hlo_dtype t, emit_coord at, int lanes) {
   if (!hlo_dtype_is_complex(t)) return (emit_value){load_part(c, m, at, lanes), NULL};
@@ -346,10 +357,14 @@ static emit_value array_element(emit_ctx *c, const hlo_instr *i, emit_index *x) 
   switch (i->op) {
     case HLO_OP_CONSTANT: return constant_element(c, i, x);
     case HLO_OP_IOTA: return iota_element(c, i, x);
-    case HLO_OP_COPY: case HLO_OP_OPTIMIZATION_BARRIER: return emit_element(c, i->operands[0], x);
-    case HLO_OP_BROADCAST_IN_DIM: case HLO_OP_TRANSPOSE: case HLO_OP_SLICE: case HLO_OP_REVERSE:
-    case HLO_OP_RESHAPE: case HLO_OP_BITCAST:
-      return emit_element(c, i->operands[0], derive(c, i, x));
+    case HLO_OP_COPY:
+    case HLO_OP_OPTIMIZATION_BARRIER: return emit_element(c, i->operands[0], x);
+    case HLO_OP_BROADCAST_IN_DIM:
+    case HLO_OP_TRANSPOSE:
+    case HLO_OP_SLICE:
+    case HLO_OP_REVERSE:
+    case HLO_OP_RESHAPE:
+    case HLO_OP_BITCAST: return emit_element(c, i->operands[0], derive(c, i, x));
     case HLO_OP_PAD: return emit_pad(c, i, x);
     case HLO_OP_CONCATENATE: return emit_concatenate(c, i, x);
     case HLO_OP_GATHER: return emit_gather(c, i, x);
@@ -415,7 +430,9 @@ emit_value emit_leaf(emit_ctx *c, const hlo_instr *i, int leaf, emit_index *x) {
   return m->values[leaf];
 }
 
-emit_value emit_element(emit_ctx *c, const hlo_instr *i, emit_index *x) { return emit_leaf(c, i, 0, x); }
+emit_value emit_element(emit_ctx *c, const hlo_instr *i, emit_index *x) {
+  return emit_leaf(c, i, 0, x);
+}
 
 void emit_body(emit_ctx *c, const hlo_computation *body, const emit_value *args, emit_value *results) {
   emit_scope scope;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Coordinates and indices of the element emitter: affine-over-lanes arithmetic, splitting and merging of dimension groups.
+// Coordinates and indices of the element emitter: affine-over-lanes arithmetic, splitting and merging of dimension
+// groups.
 //
-// Divisibility does the work: a vector of lanes stays inside one row of length d exactly when base and d share a factor that the
-// lanes' extent does not exceed; then quotient and remainder are affine again. Only otherwise are vectors divided.
+// Divisibility does the work: a vector of lanes stays inside one row of length d exactly when base and d share a factor
+// that the lanes' extent does not exceed; then quotient and remainder are affine again. Only otherwise are vectors
+// divided.
 #include "hlo/kernel/emit.h"
 
 static int64_t gcd(int64_t x, int64_t y) {
@@ -18,9 +20,13 @@ emit_coord emit_coord_of(kernel_value *v, int64_t multiple) {
   return (emit_coord){.base = v, .multiple = multiple};
 }
 
-emit_coord emit_coord_const(emit_ctx *c, int64_t x) { return emit_coord_of(kernel_index(&c->b, x), 1); }
+emit_coord emit_coord_const(emit_ctx *c, int64_t x) {
+  return emit_coord_of(kernel_index(&c->b, x), 1);
+}
 
-bool emit_coord_varies(emit_coord x) { return x.vec || x.stride != 0; }
+bool emit_coord_varies(emit_coord x) {
+  return x.vec || x.stride != 0;
+}
 
 static kernel_value *splat_vector(emit_ctx *c, emit_coord x, int lanes) {
   if (x.vec) return x.vec;
@@ -86,8 +92,10 @@ void emit_coord_divide(emit_ctx *c, emit_coord x, int64_t d, int lanes, emit_coo
     bool one_row = x.stride == 0 || (x.stride > 0 && reach < (g == 0 ? d : g));
     if (one_row || x.stride % d == 0) {
       *q = divide_base(c, x, d), *r = remainder_base(c, x, d);
-      if (one_row) r->stride = x.stride;
-      else q->stride = x.stride / d;
+      if (one_row)
+        r->stride = x.stride;
+      else
+        q->stride = x.stride / d;
       return;
     }
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements that are loops: dot_general, convolution, reduce_window. One element (or one vector of neighbouring
-// elements) at a time, in the order of the operand's dimensions; correct for every shape and type. The schedules for large
-// cases are elsewhere; these serve fusions, odd types and small shapes.
+// elements) at a time, in the order of the operand's dimensions; correct for every shape and type. The schedules for
+// large cases are elsewhere; these serve fusions, odd types and small shapes.
 #include "hlo/kernel/emit_nest.h"
 
 #define BIN(op, x, y) kernel_bin(b, KERNEL_OP_##op, (x), (y))
@@ -14,9 +14,13 @@ static emit_value multiply_add(emit_ctx *c, hlo_dtype t, emit_value acc, emit_va
 }
 
 // The type sums are kept in, and an operand of element type `in` brought to it.
-static hlo_dtype sum_dtype(hlo_dtype out) { return emit_dtype_is_small(out) ? HLO_F32 : out; }
+static hlo_dtype sum_dtype(hlo_dtype out) {
+  return emit_dtype_is_small(out) ? HLO_F32 : out;
+}
 
-static emit_value to_sum(emit_ctx *c, hlo_dtype in, hlo_dtype sum, emit_value v) { return emit_convert(c, in, sum, v); }
+static emit_value to_sum(emit_ctx *c, hlo_dtype in, hlo_dtype sum, emit_value v) {
+  return emit_convert(c, in, sum, v);
+}
 
 emit_value emit_dot(emit_ctx *c, const hlo_instr *i, emit_index *x) {
   const hlo_dot_dnums *n = &HLO_ATTRS(i, dot_general)->dnums;
@@ -62,7 +66,8 @@ emit_value emit_dot(emit_ctx *c, const hlo_instr *i, emit_index *x) {
 static emit_coord window_position(emit_ctx *c, const hlo_window_dim *w, int64_t size, emit_coord out, emit_coord k,
                                   int lanes, kernel_value **ok) {
   kernel_builder *b = &c->b;
-  emit_coord at = emit_coord_add(c, emit_coord_scale(c, out, w->stride), emit_coord_scale(c, k, w->window_dilation), lanes);
+  emit_coord at =
+      emit_coord_add(c, emit_coord_scale(c, out, w->stride), emit_coord_scale(c, k, w->window_dilation), lanes);
   at = emit_coord_offset(c, at, -w->pad_low);
   if (w->pad_low == 0 && w->pad_high <= 0 && w->base_dilation == 1) return at;
   bool varies = emit_coord_varies(at);

@@ -2,7 +2,8 @@
 // Elements of ops that move data by computed indices: pad, concatenate, gather, dynamic_slice, dynamic_update_slice.
 //
 // Where an element may fall outside its operand, the index is clamped (so that the load is in bounds) and the value is
-// selected away; where the question has one answer for all lanes, a branch is taken instead, so that only one side runs.
+// selected away; where the question has one answer for all lanes, a branch is taken instead, so that only one side
+// runs.
 #include "hlo/kernel/emit.h"
 
 #define BIN(op, x, y) kernel_bin(b, KERNEL_OP_##op, (x), (y))
@@ -22,8 +23,10 @@ static emit_value branch(emit_ctx *c, kernel_value *cond, hlo_dtype t, int lanes
   for (int side = 0; side < 2; side++) {
     emit_value v = fn(c, user, side);
     kernel_value *values[2] = {kernel_splat(b, v.re, lanes), v.im ? kernel_splat(b, v.im, lanes) : NULL};
-    if (side == 0) kernel_if_else(b, &f, values);
-    else kernel_if_end(b, &f, values);
+    if (side == 0)
+      kernel_if_else(b, &f, values);
+    else
+      kernel_if_end(b, &f, values);
   }
   return (emit_value){f.results[0], complex ? f.results[1] : NULL};
 }
@@ -37,7 +40,8 @@ typedef struct pad_state {
 
 static emit_value pad_side(emit_ctx *c, void *user, int side) {
   pad_state *s = user;
-  return side == 0 ? emit_element(c, s->i->operands[0], s->inner) : emit_element(c, s->i->operands[1], &c->scalar_index);
+  return side == 0 ? emit_element(c, s->i->operands[0], s->inner)
+                   : emit_element(c, s->i->operands[1], &c->scalar_index);
 }
 
 emit_value emit_pad(emit_ctx *c, const hlo_instr *i, emit_index *x) {
@@ -71,8 +75,10 @@ emit_value emit_pad(emit_ctx *c, const hlo_instr *i, emit_index *x) {
       continue;
     }
     fixed[d] = varies ? (emit_coord){.base = kernel_index(b, 0), .vec = v, .multiple = 1} : emit_coord_of(v, 1);
-    if (varies) lanewise = and_maybe(c, lanewise, ok);
-    else uniform = and_maybe(c, uniform, ok);
+    if (varies)
+      lanewise = and_maybe(c, lanewise, ok);
+    else
+      uniform = and_maybe(c, uniform, ok);
   }
   emit_index *inner = emit_index_select(c, x, in->rank, in->dims, source, fixed);
   if (uniform && !lanewise) {
@@ -89,7 +95,7 @@ emit_value emit_pad(emit_ctx *c, const hlo_instr *i, emit_index *x) {
 typedef struct concat_state {
   const hlo_instr *i;
   emit_index *x;
-  int o;          // operand of this branch
+  int o;  // operand of this branch
   int64_t start;
   emit_coord at;
   int lanes;
@@ -216,8 +222,10 @@ emit_value emit_dynamic_update_slice(emit_ctx *c, const hlo_instr *i, emit_index
     kernel_value *last = kernel_const_like(b, v, (double)(update->dims[d] - 1)), *zero = kernel_const_like(b, v, 0);
     kernel_value *ok = BIN(AND, BIN(LE_S, zero, v), BIN(LE_S, v, last));
     fixed[d] = coord_of_value(c, BIN(MIN_S, BIN(MAX_S, v, zero), last));
-    if (varies) lanewise = and_maybe(c, lanewise, ok);
-    else uniform = and_maybe(c, uniform, ok);
+    if (varies)
+      lanewise = and_maybe(c, lanewise, ok);
+    else
+      uniform = and_maybe(c, uniform, ok);
   }
   update_state s = {i, x, emit_index_select(c, x, update->rank, update->dims, source, fixed)};
   if (!uniform && !lanewise) return emit_element(c, i->operands[1], s.inner);
@@ -255,8 +263,10 @@ emit_value emit_gather(emit_ctx *c, const hlo_instr *i, emit_index *x) {
       at = coord_of_value(c, emit_start_index(c, indices, sx, in->dims[d] - sizes.data[d]));
     }
     bool from_zero = at.base->def && at.base->def->op == KERNEL_OP_CONST && at.base->def->imm.i == 0 && !at.vec;
-    if (out_dim >= 0 && from_zero && in->dims[d] == x->dims[out_dim]) source[d] = out_dim;
-    else if (out_dim >= 0) at = emit_coord_add(c, at, emit_index_coord(c, x, (int)out_dim), x->lanes);
+    if (out_dim >= 0 && from_zero && in->dims[d] == x->dims[out_dim])
+      source[d] = out_dim;
+    else if (out_dim >= 0)
+      at = emit_coord_add(c, at, emit_index_coord(c, x, (int)out_dim), x->lanes);
     fixed[d] = at;
   }
   return emit_element(c, i->operands[0], emit_index_select(c, x, in->rank, in->dims, source, fixed));

@@ -9,13 +9,14 @@ enum { NEST_MAX = 64 };
 
 typedef struct nest {
   kernel_for loops[NEST_MAX];
-  emit_coord at[NEST_MAX];   // coordinate of each loop
+  emit_coord at[NEST_MAX];  // coordinate of each loop
   int n;
-  kernel_value **carried;    // innermost values
+  kernel_value **carried;  // innermost values
   int n_carried;
 } nest;
 
-static inline void nest_begin(emit_ctx *c, nest *s, int n, const int64_t *sizes, int n_carried, kernel_value *const *init) {
+static inline void nest_begin(emit_ctx *c, nest *s, int n, const int64_t *sizes, int n_carried,
+                              kernel_value *const *init) {
   kernel_builder *b = &c->b;
   s->n = n, s->n_carried = n_carried;
   s->carried = arena_copy(c->a, init, sizeof *init * (size_t)n_carried);
@@ -25,8 +26,8 @@ static inline void nest_begin(emit_ctx *c, nest *s, int n, const int64_t *sizes,
       s->at[l] = emit_coord_const(c, 0);
       continue;
     }
-    s->loops[l] = kernel_for_begin(b, kernel_index(b, 0), kernel_index(b, sizes[l]), kernel_index(b, 1), n_carried,
-                                   s->carried);
+    s->loops[l] =
+        kernel_for_begin(b, kernel_index(b, 0), kernel_index(b, sizes[l]), kernel_index(b, 1), n_carried, s->carried);
     s->at[l] = emit_coord_of(s->loops[l].iv, 1);
     s->carried = s->loops[l].args;
   }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements of reductions, with any body and any number of operands.
 //
-// Reduced dimensions become loops, outermost first. The run of reduced dimensions at the end, where elements are neighbours, is
-// one loop: by vectors, each lane with an accumulator of its own (started from the body's identity, or from the first vector where
-// that is not known), then the lanes are combined by a halving tree, then with what was left over. When the index itself varies
-// over the lanes (a column reduction), every lane reduces its own column. Order depends on shape and target only.
-#include "hlo/kernel/emit_nest.h"
-
+// Reduced dimensions become loops, outermost first. The run of reduced dimensions at the end, where elements are
+// neighbours, is one loop: by vectors, each lane with an accumulator of its own (started from the body's identity, or
+// from the first vector where that is not known), then the lanes are combined by a halving tree, then with what was
+// left over. When the index itself varies over the lanes (a column reduction), every lane reduces its own column. Order
+// depends on shape and target only.
 #include <math.h>
+
+#include "hlo/kernel/emit_nest.h"
 
 #define BIN(op, x, y) kernel_bin(b, KERNEL_OP_##op, (x), (y))
 
@@ -57,7 +58,8 @@ static bool identity(emit_ctx *c, hlo_op op, hlo_dtype t, emit_value *out) {
     case HLO_OP_MAXIMUM: out->re = is_float ? kernel_float(b, s, -INFINITY) : kernel_int(b, s, least); break;
     case HLO_OP_MINIMUM: out->re = is_float ? kernel_float(b, s, INFINITY) : kernel_int(b, s, most); break;
     case HLO_OP_AND: out->re = kernel_int(b, s, ones); break;
-    case HLO_OP_OR: case HLO_OP_XOR: out->re = kernel_int(b, s, 0); break;
+    case HLO_OP_OR:
+    case HLO_OP_XOR: out->re = kernel_int(b, s, 0); break;
     default: return false;
   }
   out->im = NULL;
@@ -76,8 +78,10 @@ static void combine_lanes(emit_ctx *c, const hlo_instr *i, int n, int lanes, emi
           kernel_type t = kernel_type_make((kernel_scalar)x->type.scalar, lanes);
           kernel_instr *e = kernel_emit(&c->b, KERNEL_OP_EXTRACT, 1, &t, 1, &x);
           e->imm.i = h * lanes;
-          if (part) halves[h][k].im = &e->results[0];
-          else halves[h][k] = (emit_value){&e->results[0], NULL};
+          if (part)
+            halves[h][k].im = &e->results[0];
+          else
+            halves[h][k] = (emit_value){&e->results[0], NULL};
         }
     emit_reduce_combine(c, i, halves[0], halves[1], v);
   }
@@ -114,12 +118,12 @@ int64_t emit_reduce_trailing(emit_ctx *c, const hlo_instr *i) {
 typedef struct reduction {
   const hlo_instr *i;
   emit_index *x;
-  int n, first;              // operands, first dimension of the trailing run
-  int64_t trailing;          // its elements, 0: none
-  int kept[64];              // input dimension -> dimension of x
+  int n, first;      // operands, first dimension of the trailing run
+  int64_t trailing;  // its elements, 0: none
+  int kept[64];      // input dimension -> dimension of x
   nest outer;
   int loop_of[64];
-  kernel_value *lo, *hi;     // of the split coordinate; NULL: all
+  kernel_value *lo, *hi;  // of the split coordinate; NULL: all
   int64_t lo_multiple;
 } reduction;
 
@@ -149,8 +153,8 @@ static void step(emit_ctx *c, reduction *r, emit_index *at, int lanes, kernel_va
 }
 
 // One loop over the trailing run from lo to hi.
-static kernel_value **trailing_loop(emit_ctx *c, reduction *r, kernel_value *lo, kernel_value *hi, int lanes, int n_flat,
-                                    kernel_value *const *acc, const emit_value *like, int64_t multiple) {
+static kernel_value **trailing_loop(emit_ctx *c, reduction *r, kernel_value *lo, kernel_value *hi, int lanes,
+                                    int n_flat, kernel_value *const *acc, const emit_value *like, int64_t multiple) {
   kernel_builder *b = &c->b;
   kernel_for f = kernel_for_begin(b, lo, hi, kernel_index(b, lanes), n_flat, acc);
   emit_coord at = emit_coord_of(f.iv, multiple);
@@ -162,8 +166,8 @@ static kernel_value **trailing_loop(emit_ctx *c, reduction *r, kernel_value *lo,
 }
 
 // Vectors over the trailing run. Carried: vector accumulators, then scalar ones for what is left over.
-static void reduce_vectors(emit_ctx *c, reduction *r, int lanes, const emit_value *start, const int64_t *sizes, int n_outer,
-                           const emit_value *init, emit_value *results) {
+static void reduce_vectors(emit_ctx *c, reduction *r, int lanes, const emit_value *start, const int64_t *sizes,
+                           int n_outer, const emit_value *init, emit_value *results) {
   kernel_builder *b = &c->b;
   kernel_value *flat[256];
   int n_flat = flatten(c, start, r->n, lanes, flat);
@@ -256,9 +260,12 @@ void emit_reduce_range(emit_ctx *c, const hlo_instr *i, emit_index *x, kernel_va
   bool vectors = !emit_index_varies(x) && lanes > 1 && r.trailing >= 2 * lanes;
   if (c->t->cls != HLO_TARGET_CPU) vectors &= r.trailing % lanes == 0 && (!lo || lo_multiple % lanes == 0);
   if (vectors) vectors = r.n == 1 && binary_body(i, &op) && identity(c, op, emit_reduce_dtype(i, 0), &start[0]);
-  if (empty) memcpy(results, init, sizeof *init * (size_t)r.n);
-  else if (vectors) reduce_vectors(c, &r, lanes, start, sizes, n_outer, init, results);
-  else reduce_scalars(c, &r, sizes, n_outer, init, results);
+  if (empty)
+    memcpy(results, init, sizeof *init * (size_t)r.n);
+  else if (vectors)
+    reduce_vectors(c, &r, lanes, start, sizes, n_outer, init, results);
+  else
+    reduce_scalars(c, &r, sizes, n_outer, init, results);
 }
 
 void emit_reduce(emit_ctx *c, const hlo_instr *i, emit_index *x, emit_value *results) {

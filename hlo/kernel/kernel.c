@@ -176,14 +176,26 @@ void kernel_instr_insert(kernel_block *b, kernel_instr *before, kernel_instr *i)
   i->parent = b;
   i->next = before;
   i->prev = before ? before->prev : b->last;
-  if (i->prev) i->prev->next = i; else b->first = i;
-  if (before) before->prev = i; else b->last = i;
+  if (i->prev)
+    i->prev->next = i;
+  else
+    b->first = i;
+  if (before)
+    before->prev = i;
+  else
+    b->last = i;
 }
 
 void kernel_instr_unlink(kernel_instr *i) {
   kernel_block *b = i->parent;
-  if (i->prev) i->prev->next = i->next; else b->first = i->next;
-  if (i->next) i->next->prev = i->prev; else b->last = i->prev;
+  if (i->prev)
+    i->prev->next = i->next;
+  else
+    b->first = i->next;
+  if (i->next)
+    i->next->prev = i->prev;
+  else
+    b->last = i->prev;
   i->prev = i->next = NULL;
   i->parent = NULL;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small floats as integers: encoding and decoding by bit operations, and the stage that rewrites a kernel so that bf16, f8,
-// f6, f4 (and f16 where the target has none) never appear as arithmetic types.
+// Small floats as integers: encoding and decoding by bit operations, and the stage that rewrites a kernel so that bf16,
+// f8, f6, f4 (and f16 where the target has none) never appear as arithmetic types.
 //
-// Every arithmetic operation on a small float is done in f32 and rounded once. Integer and f64 sources are first brought to
-// f32 rounded to odd, so that the second rounding is the only one that counts (Boldo and Melquiond, 2008).
+// Every arithmetic operation on a small float is done in f32 and rounded once. Integer and f64 sources are first
+// brought to f32 rounded to odd, so that the second rounding is the only one that counts (Boldo and Melquiond, 2008).
 #include <math.h>
 
 #include "hlo/kernel/legalize_internal.h"
@@ -18,7 +18,8 @@ typedef struct format {
 static format format_of(kernel_scalar s) {
   switch (s) {
 #define M(name, bits, e, m, bias, kind) \
-  case KERNEL_##name: return (format){bits, e, m, bias, kind};
+  case KERNEL_##name:                   \
+    return (format){bits, e, m, bias, kind};
 #define KERNEL_f16 KERNEL_F16
 #define KERNEL_bf16 KERNEL_BF16
 #define KERNEL_f8E5M2 KERNEL_F8E5M2
@@ -38,7 +39,9 @@ static format format_of(kernel_scalar s) {
   }
 }
 
-static val bin(kernel_builder *b, kernel_op op, val x, val y) { return kernel_bin(b, op, x, y); }
+static val bin(kernel_builder *b, kernel_op op, val x, val y) {
+  return kernel_bin(b, op, x, y);
+}
 static val imm(kernel_builder *b, val like, int64_t x) {
   return kernel_splat(b, kernel_int(b, KERNEL_I32, x), like->type.lanes);
 }
@@ -48,7 +51,9 @@ static val fimm(kernel_builder *b, val like, double x) {
 static val as_bits(kernel_builder *b, val x) {
   return kernel_bitcast(b, x, kernel_type_make(KERNEL_I32, x->type.lanes));
 }
-static val as_f32(kernel_builder *b, val x) { return kernel_bitcast(b, x, kernel_type_make(KERNEL_F32, x->type.lanes)); }
+static val as_f32(kernel_builder *b, val x) {
+  return kernel_bitcast(b, x, kernel_type_make(KERNEL_F32, x->type.lanes));
+}
 
 // Codes (without sign) of the largest finite value and of what overflow and NaN become.
 static int64_t max_code(format f) {
@@ -62,14 +67,16 @@ static int64_t max_code(format f) {
 
 static val encode_e8m0(kernel_builder *b, val x) {
   val u = as_bits(b, x);
-  // Nearest power of two, ties upwards (base/half.c); zero, negatives, infinities and NaN give NaN (255). Below 2^-127 rounds to it.
+  // Nearest power of two, ties upwards (base/half.c); zero, negatives, infinities and NaN give NaN (255). Below 2^-127
+  // rounds to it.
   val e = bin(b, KERNEL_OP_SHR_U, u, imm(b, u, 23)), m = bin(b, KERNEL_OP_AND, u, imm(b, u, 0x7fffff));
   val up = bin(b, KERNEL_OP_LE_U, imm(b, u, 0x400000), m);
   val r = bin(b, KERNEL_OP_ADD, e, kernel_conv(b, KERNEL_OP_EXTEND_U, up, KERNEL_I32));
   // Subnormal inputs: from 2^-127 * 1.5 on they round to 2^-126 (code 1), else to 2^-127 (code 0).
   val sub = kernel_select(b, bin(b, KERNEL_OP_LE_U, imm(b, u, 0x600000), m), imm(b, u, 1), imm(b, u, 0));
   r = kernel_select(b, bin(b, KERNEL_OP_EQ, e, imm(b, u, 0)), sub, r);
-  val bad = bin(b, KERNEL_OP_OR, bin(b, KERNEL_OP_LE_S, u, imm(b, u, 0)), bin(b, KERNEL_OP_LE_S, imm(b, u, 0x7f800000), u));
+  val bad =
+      bin(b, KERNEL_OP_OR, bin(b, KERNEL_OP_LE_S, u, imm(b, u, 0)), bin(b, KERNEL_OP_LE_S, imm(b, u, 0x7f800000), u));
   return kernel_select(b, bad, imm(b, u, 255), r);
 }
 
@@ -83,7 +90,8 @@ val legalize_encode(kernel_builder *b, val x, kernel_scalar to) {
   // Normal range: rebias, round by adding just under half (plus one for an odd last bit).
   val v = bin(b, KERNEL_OP_SUB, abs, imm(b, u, (int64_t)(127 - f.bias) << 23));
   val lsb = bin(b, KERNEL_OP_AND, bin(b, KERNEL_OP_SHR_U, v, imm(b, u, drop)), imm(b, u, 1));
-  val r = bin(b, KERNEL_OP_SHR_U, bin(b, KERNEL_OP_ADD, v, bin(b, KERNEL_OP_ADD, lsb, imm(b, u, ((int64_t)1 << (drop - 1)) - 1))),
+  val r = bin(b, KERNEL_OP_SHR_U,
+              bin(b, KERNEL_OP_ADD, v, bin(b, KERNEL_OP_ADD, lsb, imm(b, u, ((int64_t)1 << (drop - 1)) - 1))),
               imm(b, u, drop));
   if (f.e < 8) {
     // Subnormal range: the hardware rounds when a power of two with the right last place is added.
@@ -125,7 +133,8 @@ val legalize_decode(kernel_builder *b, val u, kernel_scalar from) {
   int64_t sign_bit = (int64_t)1 << (f.bits - 1);
   val abs = bin(b, KERNEL_OP_AND, u, imm(b, u, sign_bit - 1));
   val sign = bin(b, KERNEL_OP_SHL, bin(b, KERNEL_OP_AND, u, imm(b, u, sign_bit)), imm(b, u, 32 - f.bits));
-  val normal = bin(b, KERNEL_OP_ADD, bin(b, KERNEL_OP_SHL, abs, imm(b, u, 23 - f.m)), imm(b, u, (int64_t)(127 - f.bias) << 23));
+  val normal =
+      bin(b, KERNEL_OP_ADD, bin(b, KERNEL_OP_SHL, abs, imm(b, u, 23 - f.m)), imm(b, u, (int64_t)(127 - f.bias) << 23));
   val sub = as_bits(b, bin(b, KERNEL_OP_MUL, kernel_conv(b, KERNEL_OP_FROM_INT_S, abs, KERNEL_F32),
                            fimm(b, u, ldexp(1, 1 - f.bias - f.m))));
   val r = kernel_select(b, bin(b, KERNEL_OP_LT_U, abs, imm(b, u, (int64_t)1 << f.m)), sub, normal);
@@ -133,11 +142,13 @@ val legalize_decode(kernel_builder *b, val u, kernel_scalar from) {
   val nan = imm(b, u, 0x7fc00000);
   if (f.kind == IEEE) {
     val is_inf = bin(b, KERNEL_OP_EQ, abs, imm(b, u, max + 1));
-    r = kernel_select(b, bin(b, KERNEL_OP_LT_S, imm(b, u, max), abs), kernel_select(b, is_inf, imm(b, u, 0x7f800000), nan), r);
+    r = kernel_select(b, bin(b, KERNEL_OP_LT_S, imm(b, u, max), abs),
+                      kernel_select(b, is_inf, imm(b, u, 0x7f800000), nan), r);
   } else if (f.kind == FN) {
     r = kernel_select(b, bin(b, KERNEL_OP_LT_S, imm(b, u, max), abs), nan, r);
   } else if (f.kind == FNUZ) {
-    return as_f32(b, kernel_select(b, bin(b, KERNEL_OP_EQ, u, imm(b, u, sign_bit)), nan, bin(b, KERNEL_OP_OR, r, sign)));
+    return as_f32(b,
+                  kernel_select(b, bin(b, KERNEL_OP_EQ, u, imm(b, u, sign_bit)), nan, bin(b, KERNEL_OP_OR, r, sign)));
   }
   return as_f32(b, bin(b, KERNEL_OP_OR, r, sign));
 }
@@ -147,7 +158,9 @@ val legalize_decode(kernel_builder *b, val u, kernel_scalar from) {
 static bool is_small(const legalizer *l, int s) {
   return kernel_scalar_table[s].is_float && s != KERNEL_F32 && s != KERNEL_F64 && !(s == KERNEL_F16 && l->t->f16);
 }
-static kernel_scalar carrier(int s) { return kernel_scalar_table[s].bytes == 2 ? KERNEL_I16 : KERNEL_I8; }
+static kernel_scalar carrier(int s) {
+  return kernel_scalar_table[s].bytes == 2 ? KERNEL_I16 : KERNEL_I8;
+}
 
 static val decode(kernel_builder *b, val carried, kernel_scalar s) {
   return legalize_decode(b, kernel_conv(b, KERNEL_OP_EXTEND_U, carried, KERNEL_I32), s);
@@ -158,7 +171,8 @@ static val encode(kernel_builder *b, val f32, kernel_scalar s) {
 
 // f64 -> f32 rounded to odd.
 static val narrow_to_odd(kernel_builder *b, val x) {
-  val f = kernel_conv(b, KERNEL_OP_FLOAT_CONVERT, x, KERNEL_F32), back = kernel_conv(b, KERNEL_OP_FLOAT_CONVERT, f, KERNEL_F64);
+  val f = kernel_conv(b, KERNEL_OP_FLOAT_CONVERT, x, KERNEL_F32),
+      back = kernel_conv(b, KERNEL_OP_FLOAT_CONVERT, f, KERNEL_F64);
   val inexact = bin(b, KERNEL_OP_NE, back, x);
   val away = bin(b, KERNEL_OP_LT, kernel_un(b, KERNEL_OP_ABS, x), kernel_un(b, KERNEL_OP_ABS, back));
   val u = as_bits(b, f);
@@ -167,18 +181,18 @@ static val narrow_to_odd(kernel_builder *b, val x) {
   return kernel_select(b, bin(b, KERNEL_OP_EQ, x, x), as_f32(b, odd), f);
 }
 
-// Integer -> f32 rounded to odd: low bits that f32 cannot hold become one sticky bit. Sizes from 2^from to 2^(low + 24) keep the bits
-// from `low` on, which f32 holds, and at least 11, which a bf16 needs with its rounding bit and the sticky one; f16 and below overflow.
+// Integer -> f32 rounded to odd: low bits that f32 cannot hold become one sticky bit. Sizes from 2^from to 2^(low + 24)
+// keep the bits from `low` on, which f32 holds, and at least 11, which a bf16 needs with its rounding bit and the
+// sticky one; f16 and below overflow.
 static val int_to_f32_odd(kernel_builder *b, kernel_op op, val x) {
-  static const struct {
-    int from, low;
-  } wide[] = {{24, 13}, {37, 26}, {50, 40}}, narrow[] = {{24, 8}};
+  static const struct { int from, low; } wide[] = {{24, 13}, {37, 26}, {50, 40}}, narrow[] = {{24, 8}};
   int bits = kernel_scalar_table[x->type.scalar].bits, n = bits > 32 ? 3 : bits > 24 ? 1 : 0, lanes = x->type.lanes;
   kernel_scalar s = (kernel_scalar)x->type.scalar;
   val r = x, zero = kernel_splat(b, kernel_int(b, s, 0), lanes), minus = n ? bin(b, KERNEL_OP_SUB, zero, x) : NULL;
   val size = n && op == KERNEL_OP_FROM_INT_S ? kernel_bin(b, KERNEL_OP_MAX_S, x, minus) : x;
   for (int k = 0; k < n; k++) {
-    int64_t unit = (int64_t)1 << (bits > 32 ? wide : narrow)[k].low, from = (int64_t)1 << (bits > 32 ? wide : narrow)[k].from;
+    int64_t unit = (int64_t)1 << (bits > 32 ? wide : narrow)[k].low,
+            from = (int64_t)1 << (bits > 32 ? wide : narrow)[k].from;
     val mask = kernel_splat(b, kernel_int(b, s, unit - 1), lanes);
     val lost = bin(b, KERNEL_OP_NE, bin(b, KERNEL_OP_AND, x, mask), zero);
     val sticky = kernel_select(b, lost, kernel_splat(b, kernel_int(b, s, unit), lanes), zero);
@@ -190,7 +204,7 @@ static val int_to_f32_odd(kernel_builder *b, kernel_op op, val x) {
 }
 
 typedef struct pending {
-  kernel_value *value;   // its type is changed to the carrier at the end of the stage
+  kernel_value *value;  // its type is changed to the carrier at the end of the stage
   kernel_scalar to;
 } pending;
 
@@ -205,7 +219,8 @@ static void retype(float_stage *s, kernel_value *v) {
   vec_push(NULL, &s->retype, p);
 }
 
-// A use of a small-float value as its carrier: same object, whose type changes at the end; until then code is built on a view.
+// A use of a small-float value as its carrier: same object, whose type changes at the end; until then code is built on
+// a view.
 static val carried(float_stage *s, kernel_builder *b, val v) {
   kernel_type t = kernel_type_make(carrier(v->type.scalar), v->type.lanes);
   return &kernel_emit(b, KERNEL_OP_BITCAST, 1, &t, 1, &v)->results[0];
@@ -216,8 +231,9 @@ static void rewrite_arith(float_stage *s, kernel_instr *i) {
   kernel_builder b = legalize_before(l, i);
   val x[4];
   for (int o = 0; o < i->n_operands; o++)
-    x[o] = is_small(l, i->operands[o]->type.scalar) ? decode(&b, carried(s, &b, i->operands[o]), (kernel_scalar)i->operands[o]->type.scalar)
-                                                    : i->operands[o];
+    x[o] = is_small(l, i->operands[o]->type.scalar)
+               ? decode(&b, carried(s, &b, i->operands[o]), (kernel_scalar)i->operands[o]->type.scalar)
+               : i->operands[o];
   kernel_scalar out = (kernel_scalar)i->results[0].type.scalar;
   kernel_type type = i->results[0].type;
   if (is_small(l, out)) type.scalar = KERNEL_F32;
@@ -225,7 +241,8 @@ static void rewrite_arith(float_stage *s, kernel_instr *i) {
   if (i->op == KERNEL_OP_FLOAT_CONVERT) {
     val wide = x[0];
     if (wide->type.scalar == KERNEL_F64 && is_small(l, out)) wide = narrow_to_odd(&b, wide);
-    r = is_small(l, out) ? kernel_conv(&b, KERNEL_OP_FLOAT_CONVERT, wide, KERNEL_F32) : kernel_conv(&b, KERNEL_OP_FLOAT_CONVERT, wide, out);
+    r = is_small(l, out) ? kernel_conv(&b, KERNEL_OP_FLOAT_CONVERT, wide, KERNEL_F32)
+                         : kernel_conv(&b, KERNEL_OP_FLOAT_CONVERT, wide, out);
   } else if ((i->op == KERNEL_OP_FROM_INT_S || i->op == KERNEL_OP_FROM_INT_U) && is_small(l, out)) {
     r = int_to_f32_odd(&b, i->op, x[0]);
   } else {
@@ -239,7 +256,8 @@ static void rewrite_arith(float_stage *s, kernel_instr *i) {
 
 // f16 in hardware still means conversions from f32 only: f64 and wide integers go through f32 rounded to odd.
 static bool is_wide_to_f16(const legalizer *l, const kernel_instr *i) {
-  if (kernel_op_table[i->op].cls != KERNEL_CLASS_CONV || i->results[0].type.scalar != KERNEL_F16 || !l->t->f16) return false;
+  if (kernel_op_table[i->op].cls != KERNEL_CLASS_CONV || i->results[0].type.scalar != KERNEL_F16 || !l->t->f16)
+    return false;
   int from = i->operands[0]->type.scalar;
   return (i->op == KERNEL_OP_FLOAT_CONVERT && from == KERNEL_F64) ||
          ((i->op == KERNEL_OP_FROM_INT_S || i->op == KERNEL_OP_FROM_INT_U) && kernel_scalar_table[from].bits > 8);
@@ -278,12 +296,15 @@ static void visit(void *user, kernel_instr *i) {
       retype(s, &i->results[0]);
       return;
     }
-    case KERNEL_CLASS_INT: case KERNEL_CLASS_FLOAT: case KERNEL_CLASS_CMP: case KERNEL_CLASS_MATH:
-      rewrite_arith(s, i);
-      return;
+    case KERNEL_CLASS_INT:
+    case KERNEL_CLASS_FLOAT:
+    case KERNEL_CLASS_CMP:
+    case KERNEL_CLASS_MATH: rewrite_arith(s, i); return;
     case KERNEL_CLASS_ANY:
-      if (i->op == KERNEL_OP_SELECT) retype(s, &i->results[0]);
-      else rewrite_arith(s, i);
+      if (i->op == KERNEL_OP_SELECT)
+        retype(s, &i->results[0]);
+      else
+        rewrite_arith(s, i);
       return;
     case KERNEL_CLASS_CONV:
       if (i->op != KERNEL_OP_BITCAST) {

@@ -14,7 +14,8 @@ typedef struct legalizer {
 
 // i1 in memory becomes i8 (0 or 1).
 void legalize_pred_memory(legalizer *l);
-// Small floats that the target has no arithmetic for: arithmetic in f32 with one rounding, values carried as their bits.
+// Small floats that the target has no arithmetic for: arithmetic in f32 with one rounding, values carried as their
+// bits.
 void legalize_small_floats(legalizer *l);
 // i8 and i16 that the target lacks are carried as i32; memory of such elements is addressed as i32 words.
 LEMNOS_NODISCARD lemnos_status legalize_narrow(legalizer *l);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Targets without 8- or 16-bit integers: such values are carried sign-extended in i32, and memory of such elements is addressed as
-// i32 words. Stores that cover whole words write words; others change their part of the word, in parameters by compare-and-swap
-// (another invocation may own a neighbouring element), in private arrays plainly.
+// Targets without 8- or 16-bit integers: such values are carried sign-extended in i32, and memory of such elements is
+// addressed as i32 words. Stores that cover whole words write words; others change their part of the word, in
+// parameters by compare-and-swap (another invocation may own a neighbouring element), in private arrays plainly.
 #include "hlo/kernel/legalize_internal.h"
 
 typedef kernel_value *val;
@@ -15,8 +15,12 @@ static bool is_narrow(const legalizer *l, int s) {
   return (s == KERNEL_I8 && !(l->t->i8 && l->t->storage_8)) || (s == KERNEL_I16 && !(l->t->i16 && l->t->storage_16));
 }
 
-static int bits_of(int s) { return kernel_scalar_table[s].bits; }
-static val bin(kernel_builder *b, kernel_op op, val x, val y) { return kernel_bin(b, op, x, y); }
+static int bits_of(int s) {
+  return kernel_scalar_table[s].bits;
+}
+static val bin(kernel_builder *b, kernel_op op, val x, val y) {
+  return kernel_bin(b, op, x, y);
+}
 static val imm(kernel_builder *b, val like, int64_t x) {
   return kernel_splat(b, kernel_int(b, (kernel_scalar)like->type.scalar, x), like->type.lanes);
 }
@@ -137,7 +141,8 @@ static lemnos_status rewrite_conversion(stage *s, kernel_instr *i) {
       r = kernel_conv(&b, KERNEL_OP_FROM_INT_U, x, target);
       break;
     case KERNEL_OP_FROM_INT_S: r = kernel_conv(&b, KERNEL_OP_FROM_INT_S, x, target); break;
-    case KERNEL_OP_TO_INT_S: case KERNEL_OP_TO_INT_U: {
+    case KERNEL_OP_TO_INT_S:
+    case KERNEL_OP_TO_INT_U: {
       r = kernel_conv(&b, KERNEL_OP_TO_INT_S, x, target);
       int64_t lo = i->op == KERNEL_OP_TO_INT_S ? -((int64_t)1 << (tb - 1)) : 0;
       int64_t hi = i->op == KERNEL_OP_TO_INT_S ? ((int64_t)1 << (tb - 1)) - 1 : ((int64_t)1 << tb) - 1;
@@ -145,7 +150,8 @@ static lemnos_status rewrite_conversion(stage *s, kernel_instr *i) {
       r = wrap(&b, r, tb);
       break;
     }
-    default: return lemnos_status_make(LEMNOS_INTERNAL, "conversion %s of narrow integers", kernel_op_table[i->op].name);
+    default:
+      return lemnos_status_make(LEMNOS_INTERNAL, "conversion %s of narrow integers", kernel_op_table[i->op].name);
   }
   replace(s, i, r);
   return LEMNOS_SUCCESS;
@@ -157,7 +163,9 @@ static kernel_scalar mem_elem(const kernel *k, kernel_mem m) {
   return m.space == KERNEL_PARAM ? k->params[m.index].elem : k->arrays.data[m.index].elem;
 }
 
-static int log2_of(int x) { return x <= 1 ? 0 : 1 + log2_of(x / 2); }
+static int log2_of(int x) {
+  return x <= 1 ? 0 : 1 + log2_of(x / 2);
+}
 
 // A load or store of words on memory whose element type is still the narrow one (it changes at the end).
 static val load_words(kernel_builder *b, kernel_mem mem, val index, int lanes, int align, val mask) {
@@ -194,7 +202,8 @@ static void rewrite_load(stage *s, kernel_instr *i) {
     return;
   }
   if (lanes > 1 && index->type.lanes == 1)
-    index = bin(&b, KERNEL_OP_ADD, kernel_splat(&b, index, lanes), kernel_lanes(&b, (kernel_scalar)index->type.scalar, lanes));
+    index = bin(&b, KERNEL_OP_ADD, kernel_splat(&b, index, lanes),
+                kernel_lanes(&b, (kernel_scalar)index->type.scalar, lanes));
   val word = load_words(&b, i->mem, bin(&b, KERNEL_OP_SHR_U, index, imm(&b, index, log2_of(per))), lanes, 1, mask);
   val part = bin(&b, KERNEL_OP_AND, index, imm(&b, index, per - 1));
   if (part->type.scalar != KERNEL_I32) part = kernel_conv(&b, KERNEL_OP_TRUNCATE, part, KERNEL_I32);
@@ -286,10 +295,13 @@ static void visit(void *user, kernel_instr *i) {
   for (int r = 0; r < i->n_results; r++) touches |= is_narrow(l, i->results[r].type.scalar);
   if (!touches || w->status) return;
   switch (kernel_op_table[i->op].cls) {
-    case KERNEL_CLASS_INT: case KERNEL_CLASS_CMP: rewrite_arith(s, i); return;
+    case KERNEL_CLASS_INT:
+    case KERNEL_CLASS_CMP: rewrite_arith(s, i); return;
     case KERNEL_CLASS_ANY:
-      if (i->op == KERNEL_OP_SELECT) retype(s, &i->results[0]);
-      else rewrite_arith(s, i);
+      if (i->op == KERNEL_OP_SELECT)
+        retype(s, &i->results[0]);
+      else
+        rewrite_arith(s, i);
       return;
     case KERNEL_CLASS_CONV: w->status = rewrite_conversion(s, i); return;
     case KERNEL_CLASS_VEC:
@@ -300,9 +312,12 @@ static void visit(void *user, kernel_instr *i) {
         retype(s, &i->results[0]);
       return;
     case KERNEL_CLASS_MEM:
-      if (i->op == KERNEL_OP_LOAD) rewrite_load(s, i);
-      else if (i->op == KERNEL_OP_STORE) rewrite_store(s, i);
-      else w->status = lemnos_status_make(LEMNOS_UNIMPLEMENTED, "atomics on narrow integers");
+      if (i->op == KERNEL_OP_LOAD)
+        rewrite_load(s, i);
+      else if (i->op == KERNEL_OP_STORE)
+        rewrite_store(s, i);
+      else
+        w->status = lemnos_status_make(LEMNOS_UNIMPLEMENTED, "atomics on narrow integers");
       return;
     default:
       for (int r = 0; r < i->n_results; r++) retype(s, &i->results[r]);
@@ -310,7 +325,9 @@ static void visit(void *user, kernel_instr *i) {
   }
 }
 
-static int64_t words_for(int64_t elements, int bytes) { return (elements * bytes + 3) / 4; }
+static int64_t words_for(int64_t elements, int bytes) {
+  return (elements * bytes + 3) / 4;
+}
 
 lemnos_status legalize_narrow(legalizer *l) {
   stage s = {.l = l};

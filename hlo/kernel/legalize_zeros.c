@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Zeros of floats, hidden from a driver's compiler that folds what it knows to be zero by rules that IEEE 754 does not have:
-// gallivm's lp_build_add makes x of x + 0, which is wrong for -0; its lp_build_mul makes 0 of x * 0, which is wrong for negative
-// numbers, infinities and NaN; its lp_build_div makes 0 of 0 / x, and anything of x / 0. a - b is a + -b to it, so that -0 counts
-// there too. Known to it is not only a zero that is an operand, but also one that a loop starts from (NIR unrolls loops), that a
-// branch yields, that a select or a masked load takes where the condition becomes known, and a lane of a vector (NIR takes
-// vectors apart).
+// Zeros of floats, hidden from a driver's compiler that folds what it knows to be zero by rules that IEEE 754 does not
+// have:
+// gallivm's lp_build_add makes x of x + 0, which is wrong for -0; its lp_build_mul makes 0 of x * 0, which is wrong for
+// negative numbers, infinities and NaN; its lp_build_div makes 0 of 0 / x, and anything of x / 0. a - b is a + -b to
+// it, so that -0 counts there too. Known to it is not only a zero that is an operand, but also one that a loop starts
+// from (NIR unrolls loops), that a branch yields, that a select or a masked load takes where the condition becomes
+// known, and a lane of a vector (NIR takes vectors apart).
 #include <math.h>
 
 #include "hlo/kernel/legalize_internal.h"
@@ -17,7 +18,8 @@ static bool is_zero(const kernel_value *v, bool negative_too) {
 // A zero that the driver's compiler cannot know: the sign bit of the item's number.
 static kernel_value *opaque_zero(kernel_builder *b, kernel_type t, bool negative) {
   kernel_scalar index = b->k->index;
-  kernel_value *z = kernel_bin(b, KERNEL_OP_SHR_U, kernel_item(b), kernel_int(b, index, kernel_scalar_table[index].bits - 1));
+  kernel_value *z =
+      kernel_bin(b, KERNEL_OP_SHR_U, kernel_item(b), kernel_int(b, index, kernel_scalar_table[index].bits - 1));
   z = kernel_conv(b, KERNEL_OP_TRUNCATE, z, KERNEL_I32);
   if (negative) z = kernel_bin(b, KERNEL_OP_OR, z, kernel_int(b, KERNEL_I32, INT32_MIN));
   z = kernel_bitcast(b, z, kernel_type_make(KERNEL_F32, 1));
@@ -61,9 +63,18 @@ static void clear_sign(legalizer *l, kernel_instr *i) {
 static void hide(void *user, kernel_instr *i) {
   legalizer *l = user;
   switch (i->op) {
-    case KERNEL_OP_ADD: case KERNEL_OP_MUL: case KERNEL_OP_DIV: case KERNEL_OP_FMA: hide_operands(l, i, 0, false); break;
-    case KERNEL_OP_SUB: case KERNEL_OP_NEG: case KERNEL_OP_SELECT: case KERNEL_OP_WHILE: case KERNEL_OP_YIELD:
-    case KERNEL_OP_BUILD: case KERNEL_OP_INSERT: case KERNEL_OP_SHUFFLE: hide_operands(l, i, 0, true); break;
+    case KERNEL_OP_ADD:
+    case KERNEL_OP_MUL:
+    case KERNEL_OP_DIV:
+    case KERNEL_OP_FMA: hide_operands(l, i, 0, false); break;
+    case KERNEL_OP_SUB:
+    case KERNEL_OP_NEG:
+    case KERNEL_OP_SELECT:
+    case KERNEL_OP_WHILE:
+    case KERNEL_OP_YIELD:
+    case KERNEL_OP_BUILD:
+    case KERNEL_OP_INSERT:
+    case KERNEL_OP_SHUFFLE: hide_operands(l, i, 0, true); break;
     case KERNEL_OP_FOR: hide_operands(l, i, 3, true); break;
     case KERNEL_OP_LOAD: hide_masked(l, i); break;
     case KERNEL_OP_ABS: clear_sign(l, i); break;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exponentials, logarithms, powers, hyperbolic tangent, cube root, remainder, as kernel IR.
 //
-// Argument reduction and rational or polynomial approximations in the manner of Cephes (S. Moshier, "Methods and Programs
-// for Mathematical Functions", 1989), whose coefficients these are. No step relies on a fused multiply-add. Errors measured over
-// random arguments: exp, log, expm1, log1p, tanh below 2 ulp in both types; pow below 2 ulp where the target has f64, else |y ln x| ulp.
+// Argument reduction and rational or polynomial approximations in the manner of Cephes (S. Moshier, "Methods and
+// Programs for Mathematical Functions", 1989), whose coefficients these are. No step relies on a fused multiply-add.
+// Errors measured over random arguments: exp, log, expm1, log1p, tanh below 2 ulp in both types; pow below 2 ulp where
+// the target has f64, else |y ln x| ulp.
 #include <math.h>
 
 #include "hlo/kernel/math_internal.h"
@@ -14,8 +15,12 @@ val m_poly(math *m, val x, int n, const double *coefficients) {
   return y;
 }
 
-static int mantissa_bits(const math *m) { return m_is64(m) ? 52 : 23; }
-static int bias(const math *m) { return m_is64(m) ? 1023 : 127; }
+static int mantissa_bits(const math *m) {
+  return m_is64(m) ? 52 : 23;
+}
+static int bias(const math *m) {
+  return m_is64(m) ? 1023 : 127;
+}
 
 val m_exp2i(math *m, val n) {
   val biased = kernel_bin(&m->b, KERNEL_OP_ADD, n, m_i(m, bias(m)));
@@ -28,9 +33,15 @@ val m_ldexp(math *m, val x, val n) {
   return m_mul(m, m_mul(m, x, m_exp2i(m, half)), m_exp2i(m, rest));
 }
 
-static val round_even(math *m, val x) { return kernel_un(&m->b, KERNEL_OP_ROUND_EVEN, x); }
-static val to_int(math *m, val x) { return kernel_conv(&m->b, KERNEL_OP_TO_INT_S, x, m->i); }
-static val from_int(math *m, val x) { return kernel_conv(&m->b, KERNEL_OP_FROM_INT_S, x, m->f); }
+static val round_even(math *m, val x) {
+  return kernel_un(&m->b, KERNEL_OP_ROUND_EVEN, x);
+}
+static val to_int(math *m, val x) {
+  return kernel_conv(&m->b, KERNEL_OP_TO_INT_S, x, m->i);
+}
+static val from_int(math *m, val x) {
+  return kernel_conv(&m->b, KERNEL_OP_FROM_INT_S, x, m->f);
+}
 
 // x = n ln 2 + r, |r| <= ln 2 / 2. ln 2 in two parts, the first short enough for n * part to be exact.
 static val reduce_exp(math *m, val x, val *out_n) {
@@ -43,8 +54,8 @@ static val reduce_exp(math *m, val x, val *out_n) {
 
 // exp(r) - 1 for a reduced r.
 static val expm1_reduced(math *m, val r) {
-  static const double p32[] = {1.9875691500E-4, 1.3981999507E-3, 8.3334519073E-3, 4.1665795894E-2, 1.6666665459E-1,
-                               5.0000001201E-1};
+  static const double p32[] = {1.9875691500E-4, 1.3981999507E-3, 8.3334519073E-3,
+                               4.1665795894E-2, 1.6666665459E-1, 5.0000001201E-1};
   static const double p64[] = {1.26177193074810590878E-4, 3.02994407707441961300E-2, 9.99999999999999999910E-1};
   static const double q64[] = {3.00198505138664455042E-6, 2.52448340349684104192E-3, 2.27265548208155028766E-1,
                                2.00000000000000000009E0};
@@ -171,7 +182,7 @@ static val pow_positive(math *m, val x, val y) {
   val e, f = split_log(m, x, &e);
   val tail = log_tail(m, f);
   val e_hi = m_mul(m, e, m_c(m, 0.693359375)), e_lo = m_mul(m, e, m_c(m, -2.121944400546905827679e-4));
-  val hi = m_add(m, e_hi, f);                                     // |e_hi| > |f| or e_hi = 0
+  val hi = m_add(m, e_hi, f);  // |e_hi| > |f| or e_hi = 0
   val lo = m_add(m, m_sub(m, f, m_sub(m, hi, e_hi)), m_add(m, e_lo, tail));
   val sum = m_add(m, hi, lo);
   lo = m_sub(m, lo, m_sub(m, sum, hi));
@@ -227,8 +238,9 @@ val math_cbrt(math *m, val x) {
   val e, f = split_log(m, ax, &e);
   val third = kernel_un(&m->b, KERNEL_OP_FLOOR, m_mul(m, m_add(m, e, m_c(m, 0.5)), m_c(m, 1.0 / 3)));
   val rest = m_sub(m, e, m_mul(m, third, m_c(m, 3)));  // 0, 1, 2
-  val scale = m_sel(m, m_lt(m, rest, m_c(m, 0.5)), m_c(m, 1), m_sel(m, m_lt(m, rest, m_c(m, 1.5)), m_c(m, 2), m_c(m, 4)));
-  val a = m_mul(m, m_add(m, f, m_c(m, 1)), scale);     // [0.7, 5.7)
+  val scale =
+      m_sel(m, m_lt(m, rest, m_c(m, 0.5)), m_c(m, 1), m_sel(m, m_lt(m, rest, m_c(m, 1.5)), m_c(m, 2), m_c(m, 4)));
+  val a = m_mul(m, m_add(m, f, m_c(m, 1)), scale);  // [0.7, 5.7)
   static const double start[] = {-0.0286, 0.3776, 0.6610};
   val t = m_poly(m, a, 3, start);
   for (int i = 0; i < (m_is64(m) ? 4 : 3); i++) {
@@ -240,7 +252,9 @@ val math_cbrt(math *m, val x) {
   return m_sel(m, keep, x, y);
 }
 
-static val any_lane(math *m, val c) { return kernel_reduce(&m->b, KERNEL_OP_REDUCE_OR, c); }
+static val any_lane(math *m, val c) {
+  return kernel_reduce(&m->b, KERNEL_OP_REDUCE_OR, c);
+}
 
 // Biased exponent of a positive value, as if there were no least one: subnormals have zero and less.
 static val wide_exponent(math *m, val x) {
@@ -251,9 +265,9 @@ static val wide_exponent(math *m, val x) {
                kernel_bin(&m->b, KERNEL_OP_SHR_U, m_bits(m, x), m_i(m, mb)));
 }
 
-// Long division: while r >= |y|, subtract |y| * 2^d with the largest exponent that fits. Every step is exact, and clears
-// the top bit of the quotient that is left: there are never more steps than the quotient has bits, of which a subnormal
-// divisor may make more than the exponent range.
+// Long division: while r >= |y|, subtract |y| * 2^d with the largest exponent that fits. Every step is exact, and
+// clears the top bit of the quotient that is left: there are never more steps than the quotient has bits, of which a
+// subnormal divisor may make more than the exponent range.
 val math_rem(math *m, val x, val y) {
   bool widen = !m_is64(m) && m->target && m->target->f64;  // subnormals of f32 are normal in f64
   math w = *m;
@@ -270,7 +284,8 @@ val math_rem(math *m, val x, val y) {
   val start = m_sel(&w, bad, m_c(&w, 0), ax);
   ay = m_sel(&w, bad, m_c(&w, 1), ay);  // a divisor of zero would never end
   val ey = wide_exponent(&w, ay), is_low = m_lt(&w, ay, m_c(&w, ldexp(1, 1 - bias(&w))));
-  val normal = m_sel(&w, is_low, m_mul(&w, ay, m_c(&w, ldexp(1, mb))), ay);  // scaled up, so that powers of two are exact
+  // scaled up, so that powers of two are exact
+  val normal = m_sel(&w, is_low, m_mul(&w, ay, m_c(&w, ldexp(1, mb))), ay);
   val shift = kernel_bin(&w.b, KERNEL_OP_ADD, ey, m_sel(&w, is_low, m_i(&w, mb), m_i(&w, 0)));
   kernel_while loop = kernel_while_begin(&w.b, 1, &start);
   kernel_while_body(&w.b, &loop, any_lane(&w, m_le(&w, ay, loop.args[0])));

@@ -2,14 +2,19 @@
 // Sine, cosine, tangent, arc tangent of two arguments, as kernel IR.
 //
 // Reduction to |r| <= pi/4 and a quadrant: for moderate arguments by pi/2 in three parts (Cody and Waite), for large
-// ones by exact integer arithmetic with the bits of 2/pi (Payne and Hanek, 1983), behind a branch that is taken only when a lane needs it.
+// ones by exact integer arithmetic with the bits of 2/pi (Payne and Hanek, 1983), behind a branch that is taken only
+// when a lane needs it.
 // Polynomials: Cephes. Errors below 2 ulp where the reduction is exact.
 #include <math.h>
 
 #include "hlo/kernel/math_internal.h"
 
-static val to_int(math *m, val x) { return kernel_conv(&m->b, KERNEL_OP_TO_INT_S, x, m->i); }
-static val ibin(math *m, kernel_op op, val x, val y) { return kernel_bin(&m->b, op, x, y); }
+static val to_int(math *m, val x) {
+  return kernel_conv(&m->b, KERNEL_OP_TO_INT_S, x, m->i);
+}
+static val ibin(math *m, kernel_op op, val x, val y) {
+  return kernel_bin(&m->b, op, x, y);
+}
 
 // r and n with x = n pi/2 + r for |x| up to 2^12 (f32), 2^20 (f64).
 static val reduce_small(math *m, val x, val *out_n) {
@@ -26,24 +31,26 @@ static val reduce_small(math *m, val x, val *out_n) {
 
 // Word w (0 most significant, one word of zeros first) of the binary fraction of 2/pi, by lane.
 static val two_over_pi(math *m, val w) {
-  static const uint64_t words64[] = {
-      0x0000000000000000, 0xA2F9836E4E441529, 0xFC2757D1F534DDC0, 0xDB6295993C439041,
-      0xFE5163ABDEBBC561, 0xB7246E3A424DD2E0, 0x06492EEA09D1921C, 0xFE1DEB1CB129A73E,
-      0xE88235F52EBB4484, 0xE99C7026B45F7E41, 0x3991D639835339F4, 0x9C845F8BBDF9283B,
-      0x1FF897FFDE05980F, 0xEF2F118B5A0A6D1F, 0x6D367ECF27CB09B7, 0x4F463F669E5FEA2D,
-      0x7527BAC7EBE5F17B, 0x3D0739F78A5292EA, 0x6BFB5FB11F8D5D08, 0x56033046FC7B6BAB,
-      0xF0CFBC209AF4361D};
+  static const uint64_t words64[] = {0x0000000000000000, 0xA2F9836E4E441529, 0xFC2757D1F534DDC0, 0xDB6295993C439041,
+                                     0xFE5163ABDEBBC561, 0xB7246E3A424DD2E0, 0x06492EEA09D1921C, 0xFE1DEB1CB129A73E,
+                                     0xE88235F52EBB4484, 0xE99C7026B45F7E41, 0x3991D639835339F4, 0x9C845F8BBDF9283B,
+                                     0x1FF897FFDE05980F, 0xEF2F118B5A0A6D1F, 0x6D367ECF27CB09B7, 0x4F463F669E5FEA2D,
+                                     0x7527BAC7EBE5F17B, 0x3D0739F78A5292EA, 0x6BFB5FB11F8D5D08, 0x56033046FC7B6BAB,
+                                     0xF0CFBC209AF4361D};
   int n = m_is64(m) ? 21 : 8;
   val v = NULL;
   for (int i = n - 1; i >= 0; i--) {
     // 32-bit words: halves of the 64-bit ones, behind a zero word of their own size.
-    int64_t word = m_is64(m) ? (int64_t)words64[i] : i == 0 ? 0 : (int32_t)(words64[1 + (i - 1) / 2] >> ((i - 1) % 2 ? 0 : 32));
+    int64_t word = m_is64(m) ? (int64_t)words64[i]
+                   : i == 0  ? 0
+                             : (int32_t)(words64[1 + (i - 1) / 2] >> ((i - 1) % 2 ? 0 : 32));
     v = v ? m_sel(m, ibin(m, KERNEL_OP_EQ, w, m_i(m, i)), m_i(m, word), v) : m_i(m, word);
   }
   return v;
 }
 
-// |x| = M 2^e with an integer M of the mantissa's width. The product M * 2/pi is needed modulo 4 with a word and more of fractional bits:
+// |x| = M 2^e with an integer M of the mantissa's width. The product M * 2/pi is needed modulo 4 with a word and more
+// of fractional bits:
 // three words of 2/pi, chosen by the exponent, are enough. W is the word size: 32 for f32, 64 for f64.
 static val reduce_large(math *m, val x, val *out_n) {
   int W = m_is64(m) ? 64 : 32, mb = m_is64(m) ? 52 : 23, log_w = m_is64(m) ? 6 : 5;
@@ -51,7 +58,8 @@ static val reduce_large(math *m, val x, val *out_n) {
   val bits = ibin(m, KERNEL_OP_AND, m_bits(m, x), m_i(m, magnitude));
   val e = ibin(m, KERNEL_OP_SUB, ibin(m, KERNEL_OP_SHR_U, bits, m_i(m, mb)), m_i(m, (m_is64(m) ? 1023 : 127) + mb));
   val mant = ibin(m, KERNEL_OP_OR, ibin(m, KERNEL_OP_AND, bits, m_i(m, hidden - 1)), m_i(m, hidden));
-  // Fraction bits of 2/pi from position e - 2 on (positions above weigh multiples of 4); the word of zeros in front keeps start >= 0.
+  // Fraction bits of 2/pi from position e - 2 on (positions above weigh multiples of 4); the word of zeros in front
+  // keeps start >= 0.
   val start = ibin(m, KERNEL_OP_ADD, e, m_i(m, W - 2));
   val word = ibin(m, KERNEL_OP_SHR_U, start, m_i(m, log_w)), shift = ibin(m, KERNEL_OP_AND, start, m_i(m, W - 1));
   val w[4];
@@ -91,7 +99,8 @@ static val reduce_large(math *m, val x, val *out_n) {
 
 static val reduce(math *m, val x, val *out_n) {
   val n, r = reduce_small(m, x, &n);
-  val limit = m_c(m, m_is64(m) ? 1048576 : 4096), large = m_and(m, m_lt(m, limit, m_abs(m, x)), m_lt(m, m_abs(m, x), m_c(m, INFINITY)));
+  val limit = m_c(m, m_is64(m) ? 1048576 : 4096),
+      large = m_and(m, m_lt(m, limit, m_abs(m, x)), m_lt(m, m_abs(m, x), m_c(m, INFINITY)));
   val any = kernel_reduce(&m->b, KERNEL_OP_REDUCE_OR, large);
   kernel_type types[] = {r->type, n->type};
   kernel_if c = kernel_if_begin(&m->b, any, 2, types);
@@ -115,7 +124,7 @@ static val sin_reduced(math *m, val r) {
 
 static val cos_reduced(math *m, val r) {
   static const double c32[] = {2.443315711809948E-5, -1.388731625493765E-3, 4.166664568298827E-2};
-  static const double c64[] = {-1.13585365213876817300E-11, 2.08757008419747316778E-9, -2.75573141792967388112E-7,
+  static const double c64[] = {-1.13585365213876817300E-11, 2.08757008419747316778E-9,  -2.75573141792967388112E-7,
                                2.48015872888517045348E-5,   -1.38888888888730564116E-3, 4.16666666666665929218E-2};
   val z = m_mul(m, r, r);
   val p = m_is64(m) ? m_poly(m, z, 6, c64) : m_poly(m, z, 3, c32);
@@ -184,7 +193,8 @@ static val atan_positive(math *m, val x) {
 
 val math_atan2(math *m, val y, val x) {
   val ax = m_abs(m, x), ay = m_abs(m, y), zero = m_c(m, 0), inf = m_c(m, INFINITY);
-  val both_inf = m_and(m, m_eq(m, ax, inf), m_eq(m, ay, inf)), both_zero = m_and(m, m_eq(m, ax, zero), m_eq(m, ay, zero));
+  val both_inf = m_and(m, m_eq(m, ax, inf), m_eq(m, ay, inf)),
+      both_zero = m_and(m, m_eq(m, ax, zero), m_eq(m, ay, zero));
   // The quotient is taken small over large, so that it cannot overflow.
   val swap = m_lt(m, ax, ay);
   val q = m_div(m, m_sel(m, swap, ax, ay), m_sel(m, swap, ay, ax));

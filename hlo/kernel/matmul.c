@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The packed matrix product (after Goto and van de Geijn) and the streaming ones for few rows.
 //
-// Packed: an item computes some panels of rows (mr each) by some panels of columns (nr = nv vectors each) of one batch, with
-// TILE_FMA as the microkernel: mr x nv accumulators in registers. A and B are each packed either by the item into a private
-// array, or by a launch of its own into scratch that all items read; what is cheaper follows from how often a panel is used.
+// Packed: an item computes some panels of rows (mr each) by some panels of columns (nr = nv vectors each) of one batch,
+// with TILE_FMA as the microkernel: mr x nv accumulators in registers. A and B are each packed either by the item into
+// a private array, or by a launch of its own into scratch that all items read; what is cheaper follows from how often a
+// panel is used.
 //
 //     A panel [k][mr], or [mr][k] if A is contiguous along k   B panel [k][nr]   tile [mr][nr]: finished sums, from which the epilogue reads rows
 //
 // Long k is cut in blocks of kc; partial sums of an item then live in one tile per pair of panels.
 //
-// Few rows (all in one panel): B is read once, so packing gains nothing. Contiguous along n, the microkernel reads it in place;
-// contiguous along k, an item forms inner products by vectors along k, added up by a fixed tree.
+// Few rows (all in one panel): B is read once, so packing gains nothing. Contiguous along n, the microkernel reads it
+// in place; contiguous along k, an item forms inner products by vectors along k, added up by a fixed tree.
 #include "hlo/kernel/matmul.h"
 
 #define BIN(op, x, y) kernel_bin(b, KERNEL_OP_##op, (x), (y))
@@ -20,12 +21,12 @@ typedef enum side_mode { SIDE_PRIVATE, SIDE_SHARED, SIDE_DIRECT } side_mode;
 typedef struct plan {
   const matmul *p;
   int lanes, mr, nv, nr;
-  int width[2];                 // mr, nr
-  int64_t panels[2];            // of all rows
-  int64_t blocks[2], most[2];   // an item takes one block of panels on each side; panels in the largest
+  int width[2];                // mr, nr
+  int64_t panels[2];           // of all rows
+  int64_t blocks[2], most[2];  // an item takes one block of panels on each side; panels in the largest
   int64_t kc, k_blocks;
-  bool wide;                    // B is packed by whole rows of the item's columns, all its panels at once
-  int64_t a_stride;             // between rows of an A panel; 0: [k][mr]
+  bool wide;         // B is packed by whole rows of the item's columns, all its panels at once
+  int64_t a_stride;  // between rows of an A panel; 0: [k][mr]
   side_mode mode[2];
   int scratch[2];
   // values of the kernel being built
@@ -35,10 +36,18 @@ typedef struct plan {
   kernel_value *k0, *k_count;
 } plan;
 
-static int64_t divide_up(int64_t x, int64_t y) { return (x + y - 1) / y; }
-static int64_t smaller(int64_t x, int64_t y) { return x < y ? x : y; }
-static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
-static int64_t bytes_of(const plan *s) { return kernel_scalar_table[s->p->scalar].bytes; }
+static int64_t divide_up(int64_t x, int64_t y) {
+  return (x + y - 1) / y;
+}
+static int64_t smaller(int64_t x, int64_t y) {
+  return x < y ? x : y;
+}
+static int64_t larger(int64_t x, int64_t y) {
+  return x > y ? x : y;
+}
+static int64_t bytes_of(const plan *s) {
+  return kernel_scalar_table[s->p->scalar].bytes;
+}
 
 // --- choices -------------------------------------------------------------------------------------
 
@@ -109,7 +118,9 @@ static void choose_blocks(const emit_ctx *c, plan *s) {
   set_blocks(s, 0, m_blocks);
   set_blocks(s, 1, n_blocks);
   // A panel that several items would pack alike is packed once, unless that is little work against its use.
-  s->mode[0] = patches_b || s->blocks[1] > (p->gather == 0 ? 1 : 4) || (s->blocks[1] > 1 && s->most[1] <= 4) ? SIDE_SHARED : SIDE_PRIVATE;
+  s->mode[0] = patches_b || s->blocks[1] > (p->gather == 0 ? 1 : 4) || (s->blocks[1] > 1 && s->most[1] <= 4)
+                   ? SIDE_SHARED
+                   : SIDE_PRIVATE;
   s->mode[1] = s->blocks[0] > 1 ? SIDE_SHARED : SIDE_PRIVATE;
   // Few rows: reading B decides. Memory delivers long rows best, so k is cut until all columns of an item fit.
   int64_t row = s->most[1] * s->nr * bytes_of(s);
@@ -128,7 +139,8 @@ kernel_value *matmul_multiply_add(kernel_builder *b, kernel_value *x, kernel_val
 }
 
 static kernel_value *zero_of(kernel_builder *b, const matmul *p, int lanes) {
-  kernel_value *zero = kernel_scalar_table[p->scalar].is_float ? kernel_float(b, p->scalar, 0) : kernel_int(b, p->scalar, 0);
+  kernel_value *zero =
+      kernel_scalar_table[p->scalar].is_float ? kernel_float(b, p->scalar, 0) : kernel_int(b, p->scalar, 0);
   return kernel_splat(b, zero, lanes);
 }
 
@@ -172,8 +184,8 @@ static int piece(int64_t left, int lanes) {
 }
 
 // Rows of a tile (from element `tile`, `stride` apart) to results (m0 + row, n0 ..) of `columns` columns.
-static void store_rows(emit_ctx *c, const plan *s, kernel_value *tile, int64_t stride, kernel_value *m0, kernel_value *rows,
-                       emit_coord n0, int64_t columns, int lanes) {
+static void store_rows(emit_ctx *c, const plan *s, kernel_value *tile, int64_t stride, kernel_value *m0,
+                       kernel_value *rows, emit_coord n0, int64_t columns, int lanes) {
   kernel_builder *b = &c->b;
   const matmul *p = s->p;
   bool one = p->rows[0] == 1;
@@ -223,7 +235,8 @@ static kernel_value *panel_at(emit_ctx *c, const plan *s, int side, kernel_value
   if (s->mode[side] == SIDE_SHARED) {
     kernel_value *n = BIN(ADD, BIN(MUL, s->batch.base, kernel_index(b, s->panels[side])), panel);
     int64_t step = side == 0 && s->a_stride ? 1 : w;
-    return BIN(ADD, BIN(MUL, n, kernel_index(b, panel_elements(s, side, s->p->k))), BIN(MUL, s->k0, kernel_index(b, step)));
+    return BIN(ADD, BIN(MUL, n, kernel_index(b, panel_elements(s, side, s->p->k))),
+               BIN(MUL, s->k0, kernel_index(b, step)));
   }
   if (side == 1 && !s->wide) return kernel_index(b, 0);
   return BIN(MUL, BIN(SUB, panel, s->lo[side]), kernel_index(b, panel_elements(s, side, s->kc)));
@@ -234,8 +247,14 @@ static void pack_panel(emit_ctx *c, const plan *s, int side, kernel_value *panel
   int lanes = s->lanes;
   if (s->p->pack_lanes[side] && s->p->pack_lanes[side] < lanes) lanes = s->p->pack_lanes[side];
   bool whole = s->p->k % lanes == 0 && s->kc % lanes == 0;
-  matmul_panel x = {.side = side, .width = s->width[side], .lanes = lanes, .batch = s->batch, .k0 = s->k0,
-                    .count = s->k_count, .whole = whole, .mem = s->mem[side]};
+  matmul_panel x = {.side = side,
+                    .width = s->width[side],
+                    .lanes = lanes,
+                    .batch = s->batch,
+                    .k0 = s->k0,
+                    .count = s->k_count,
+                    .whole = whole,
+                    .mem = s->mem[side]};
   x.row_stride = side == 0 ? s->a_stride : 0;
   x.row = BIN(MUL, panel, kernel_index(b, s->width[side]));
   x.at = panel_at(c, s, side, panel);
@@ -257,9 +276,17 @@ static void multiply_panels(emit_ctx *c, const plan *s, kernel_value *i, kernel_
     kernel_value *at = BIN(ADD, tile, kernel_index(b, (int64_t)a * s->lanes));
     acc[a] = s->k_blocks > 1 ? kernel_load(b, s->tile, at, s->lanes, s->lanes, NULL) : zero_of(b, s->p, s->lanes);
   }
-  kernel_tile t = {.a = s->mem[0], .b = s->mem[1], .m = s->mr, .nv = s->nv, .lanes = s->lanes,
-                   .a_stride_m = s->a_stride ? s->a_stride : 1, .a_stride_k = s->a_stride ? 1 : s->mr, .b_stride_k = s->nr,
-                   .k_unroll = n > 16 ? 1 : n > 8 ? 2 : 4};
+  kernel_tile t = {.a = s->mem[0],
+                   .b = s->mem[1],
+                   .m = s->mr,
+                   .nv = s->nv,
+                   .lanes = s->lanes,
+                   .a_stride_m = s->a_stride ? s->a_stride : 1,
+                   .a_stride_k = s->a_stride ? 1 : s->mr,
+                   .b_stride_k = s->nr,
+                   .k_unroll = n > 16  ? 1
+                               : n > 8 ? 2
+                                       : 4};
   t.k_multiple = s->p->k % t.k_unroll == 0 && s->kc % t.k_unroll == 0;
   kernel_value **out = tile_fma(c, &t, panel_at(c, s, 0, i), panel_at(c, s, 1, j), s->k_count, acc);
   for (int a = 0; a < n; a++)
@@ -286,8 +313,8 @@ static void split_item(emit_ctx *c, const matmul *p, int64_t nx, int64_t ny, emi
   kernel_value *rest = ny == 1 ? item : BIN(DIV_U, item, kernel_index(b, ny));
   *y = ny == 1 ? kernel_index(b, 0) : BIN(REM_U, item, kernel_index(b, ny));
   *x = nx == 1 ? kernel_index(b, 0) : p->batch == 1 ? rest : BIN(REM_U, rest, kernel_index(b, nx));
-  *batch = p->batch == 1 ? emit_coord_const(c, 0)
-                         : emit_coord_of(nx == 1 ? rest : BIN(DIV_U, rest, kernel_index(b, nx)), 1);
+  *batch =
+      p->batch == 1 ? emit_coord_const(c, 0) : emit_coord_of(nx == 1 ? rest : BIN(DIV_U, rest, kernel_index(b, nx)), 1);
 }
 
 // --- packing launches ----------------------------------------------------------------------------
@@ -386,15 +413,17 @@ static lemnos_status packed(emit_ctx *c, plan *s) {
   s->tile = private_array(c, p, s->lanes, sums);
   int64_t room[2] = {s->most[0] * panel_elements(s, 0, s->kc), s->kc * s->nr * (s->wide ? s->most[1] : 1)};
   for (int side = 0; side < 2; side++)
-    s->mem[side] = s->mode[side] == SIDE_SHARED ? scratch_mem(c, s, side)
-                                                : private_array(c, p, side ? s->lanes : 1, room[side]);
+    s->mem[side] =
+        s->mode[side] == SIDE_SHARED ? scratch_mem(c, s, side) : private_array(c, p, side ? s->lanes : 1, room[side]);
   kernel_value *i, *j;
   split_item(c, p, s->blocks[1], s->blocks[0], &s->batch, &j, &i);
   block_range(c, s, 0, i);
   block_range(c, s, 1, j);
   s->k0 = kernel_index(b, 0), s->k_count = kernel_index(b, p->k);
-  if (s->k_blocks == 1) block_of_k(c, s);
-  else all_blocks_of_k(c, s, sums);
+  if (s->k_blocks == 1)
+    block_of_k(c, s);
+  else
+    all_blocks_of_k(c, s, sums);
   double work = (double)s->most[0] * (double)s->most[1] * (double)p->k * s->mr * s->nv;
   c->k->grain = (int32_t)larger(1, (int64_t)(10000 / (work + 1)));
   return emit_kernel_end(c);
@@ -410,9 +439,15 @@ static void stream_columns(emit_ctx *c, const plan *s, kernel_value *a_base, ker
   int n = s->mr * nv;
   for (int a = 0; a < n; a++) acc[a] = zero_of(b, p, lanes);
   bool direct = s->mode[0] == SIDE_DIRECT;
-  kernel_tile t = {.a = s->mem[0], .b = s->mem[1], .m = s->mr, .nv = nv, .lanes = lanes,
-                   .a_stride_m = direct ? p->direct[0].row_stride : 1, .a_stride_k = direct ? p->direct[0].k_stride : s->mr,
-                   .b_stride_k = p->direct[1].k_stride, .k_unroll = n > 8 ? 2 : 4};
+  kernel_tile t = {.a = s->mem[0],
+                   .b = s->mem[1],
+                   .m = s->mr,
+                   .nv = nv,
+                   .lanes = lanes,
+                   .a_stride_m = direct ? p->direct[0].row_stride : 1,
+                   .a_stride_k = direct ? p->direct[0].k_stride : s->mr,
+                   .b_stride_k = p->direct[1].k_stride,
+                   .k_unroll = n > 8 ? 2 : 4};
   t.k_multiple = p->k % t.k_unroll == 0;
   kernel_value **out = tile_fma(c, &t, a_base, BIN(ADD, b_base, n0), kernel_index(b, p->k), acc);
   for (int a = 0; a < n; a++) kernel_store(b, s->tile, kernel_index(b, (int64_t)a * lanes), out[a], lanes, NULL);
@@ -421,10 +456,10 @@ static void stream_columns(emit_ctx *c, const plan *s, kernel_value *a_base, ker
              (int64_t)nv * lanes, lanes);
 }
 
-// The same for very few rows and many columns: whole rows of B are what memory delivers best, so sums stay in a private array
-// (in L1) and a few rows of B at a time run along all columns lo .. hi.
-static void stream_rows(emit_ctx *c, const plan *s, kernel_value *a_base, kernel_value *b_base, kernel_value *lo, kernel_value *hi,
-                        int64_t k_lo, int64_t k_hi, int depth) {
+// The same for very few rows and many columns: whole rows of B are what memory delivers best, so sums stay in a private
+// array (in L1) and a few rows of B at a time run along all columns lo .. hi.
+static void stream_rows(emit_ctx *c, const plan *s, kernel_value *a_base, kernel_value *b_base, kernel_value *lo,
+                        kernel_value *hi, int64_t k_lo, int64_t k_hi, int depth) {
   kernel_builder *b = &c->b;
   const matmul *p = s->p;
   int m = (int)p->rows[0];
@@ -474,7 +509,8 @@ static void stream_whole_rows(emit_ctx *c, const plan *s, kernel_value *a_base, 
     kernel_value *at = BIN(ADD, BIN(SUB, f.iv, lo), kernel_index(b, i * s->kc));
     emit_coord n = emit_coord_of(f.iv, s->lanes);
     n.stride = s->lanes > 1 ? 1 : 0;
-    p->store(c, p, s->batch, emit_coord_const(c, i), n, s->lanes, kernel_load(b, s->tile, at, s->lanes, s->lanes, NULL));
+    p->store(c, p, s->batch, emit_coord_const(c, i), n, s->lanes,
+             kernel_load(b, s->tile, at, s->lanes, s->lanes, NULL));
     kernel_for_end(b, &f, NULL);
   }
 }
@@ -510,14 +546,18 @@ static lemnos_status stream(emit_ctx *c, plan *s) {
   kernel_value *n, *none, *a_base;
   split_item(c, p, items, 1, &s->batch, &n, &none);
   s->k0 = kernel_index(b, 0), s->lo[0] = s->k0;
-  if (s->mode[0] == SIDE_DIRECT) a_base = p->base(c, p, 0, s->batch, &s->mem[0]);
-  else s->mem[0] = scratch_mem(c, s, 0), a_base = panel_at(c, s, 0, kernel_index(b, 0));
+  if (s->mode[0] == SIDE_DIRECT)
+    a_base = p->base(c, p, 0, s->batch, &s->mem[0]);
+  else
+    s->mem[0] = scratch_mem(c, s, 0), a_base = panel_at(c, s, 0, kernel_index(b, 0));
   kernel_value *b_base = p->base(c, p, 1, s->batch, &s->mem[1]);
   kernel_if f;
   if (rest) f = kernel_if_begin(b, BIN(LT_S, n, kernel_index(b, strips)), 0, NULL);
   kernel_value *n0 = BIN(MUL, n, kernel_index(b, strip));
-  if (wide) stream_whole_rows(c, s, a_base, b_base, n0, BIN(ADD, n0, kernel_index(b, strip)));
-  else stream_columns(c, s, a_base, b_base, n0, strip, nv, s->lanes);
+  if (wide)
+    stream_whole_rows(c, s, a_base, b_base, n0, BIN(ADD, n0, kernel_index(b, strip)));
+  else
+    stream_columns(c, s, a_base, b_base, n0, strip, nv, s->lanes);
   if (rest) {
     kernel_if_else(b, &f, NULL);
     int64_t at = strips * strip;
@@ -611,8 +651,7 @@ lemnos_status matmul_emit(emit_ctx *c, const matmul *p) {
   choose_tile(c, &s);
   int64_t b_bytes = p->rows[1] * p->k * bytes_of(&s), l2 = c->t->l2_bytes > 0 ? c->t->l2_bytes : 256 << 10;
   bool few = p->rows[0] <= 4 || (p->rows[0] <= register_rows(c, 2) && b_bytes <= l2);
-  if (few && p->direct[1].ok && (p->direct[1].row_stride == 1 || p->rows[1] == 1))
-    return stream(c, &s);
+  if (few && p->direct[1].ok && (p->direct[1].row_stride == 1 || p->rows[1] == 1)) return stream(c, &s);
   if (p->rows[0] <= 4 && p->k_vectors[0] && p->k_vectors[1]) return inner(c, &s);
   return packed(c, &s);
 }

@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is fused around a dot or convolution: finding the hero, and evaluating everything above it where its sums are finished.
+// What is fused around a dot or convolution: finding the hero, and evaluating everything above it where its sums are
+// finished.
 #include "hlo/kernel/matmul.h"
 
-static bool is_hero(const hlo_instr *i) { return i->op == HLO_OP_DOT_GENERAL || i->op == HLO_OP_CONVOLUTION; }
+static bool is_hero(const hlo_instr *i) {
+  return i->op == HLO_OP_DOT_GENERAL || i->op == HLO_OP_CONVOLUTION;
+}
 
-static bool row_major(const hlo_shape *s) { return s->layout == NULL; }
+static bool row_major(const hlo_shape *s) {
+  return s->layout == NULL;
+}
 
 // Ops that give element n of their result from element n of their operands.
 static bool keeps_index(const hlo_instr *i) {
   switch (i->op) {
-    case HLO_OP_TUPLE: case HLO_OP_COPY: case HLO_OP_RESHAPE: return true;
+    case HLO_OP_TUPLE:
+    case HLO_OP_COPY:
+    case HLO_OP_RESHAPE: return true;
     case HLO_OP_BITCAST: return row_major(i->shape) && row_major(i->operands[0]->shape);
     default: return hlo_op_has(i->op, HLO_TRAIT_E);
   }
@@ -18,7 +25,7 @@ static bool keeps_index(const hlo_instr *i) {
 const hlo_instr *matmul_hero(const emit_ctx *c) {
   if (!c->fused) return is_hero(c->instr) ? c->instr : NULL;
   const hlo_instr *hero = NULL;
-  HLO_FOR_EACH(i, c->fused) {
+  HLO_FOR_EACH (i, c->fused) {
     if (i->op == HLO_OP_REDUCE || i->op == HLO_OP_REDUCE_WINDOW || (is_hero(i) && hero)) return NULL;
     if (is_hero(i)) hero = i;
   }
@@ -26,7 +33,7 @@ const hlo_instr *matmul_hero(const emit_ctx *c) {
   u64map above = {0};
   ptrmap_put(c->a, &above, hero, (void *)hero);
   int64_t n = hlo_shape_elements(hero->shape);
-  HLO_FOR_EACH(i, c->fused) {
+  HLO_FOR_EACH (i, c->fused) {
     bool uses = false;
     for (int o = 0; o < i->n_operands; o++) uses |= ptrmap_get(&above, i->operands[o]) != NULL;
     if (!uses) continue;
@@ -41,8 +48,10 @@ const hlo_instr *matmul_hero(const emit_ctx *c) {
 
 bool matmul_sum_dtype(hlo_dtype t, hlo_dtype *sum) {
   if (hlo_dtype_is_complex(t) || t == HLO_PRED) return false;
-  if (hlo_dtype_is_float(t)) *sum = emit_dtype_is_small(t) ? HLO_F32 : t;
-  else *sum = kernel_scalar_table[kernel_scalar_of(t)].bytes > 4 ? HLO_S64 : HLO_S32;  // products modulo 2^n
+  if (hlo_dtype_is_float(t))
+    *sum = emit_dtype_is_small(t) ? HLO_F32 : t;
+  else
+    *sum = kernel_scalar_table[kernel_scalar_of(t)].bytes > 4 ? HLO_S64 : HLO_S32;  // products modulo 2^n
   return true;
 }
 
@@ -68,15 +77,18 @@ static int class_groups(emit_ctx *c, const hlo_shape *s, hlo_i64s dims, emit_coo
   return n;
 }
 
-emit_index *matmul_index(emit_ctx *c, const hlo_shape *s, int lanes, int n, const hlo_i64s *dims, const emit_coord *at) {
+emit_index *matmul_index(emit_ctx *c, const hlo_shape *s, int lanes, int n, const hlo_i64s *dims,
+                         const emit_coord *at) {
   emit_group groups[64], sorted[64];
   int n_groups = 0, m = 0;
   for (int cl = 0; cl < n; cl++) n_groups += class_groups(c, s, dims[cl], at[cl], lanes, groups + n_groups);
   for (int d = 0; d < s->rank;) {
     int g = 0;
     while (g < n_groups && groups[g].first != d) g++;
-    if (g < n_groups) sorted[m++] = groups[g];
-    else sorted[m++] = (emit_group){d, 1, emit_coord_const(c, 0)};
+    if (g < n_groups)
+      sorted[m++] = groups[g];
+    else
+      sorted[m++] = (emit_group){d, 1, emit_coord_const(c, 0)};
     d += sorted[m - 1].count;
   }
   return emit_index_create(c, s->rank, s->dims, lanes, m, sorted);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copying rows of an operand into panels: [k][width], so that the microkernel reads both operands front to back.
 //
-// Operands contiguous along their rows are copied by vectors of rows, k by k. Those contiguous along k are read by vectors along k,
-// as many rows as a vector has lanes, and transposed in registers; or, where the microkernel reads scalars (A), simply copied, rows
-// apart by a stride that spreads them over the cache's sets. A panel that ends behind the last row repeats that row:
+// Operands contiguous along their rows are copied by vectors of rows, k by k. Those contiguous along k are read by
+// vectors along k, as many rows as a vector has lanes, and transposed in registers; or, where the microkernel reads
+// scalars (A), simply copied, rows apart by a stride that spreads them over the cache's sets. A panel that ends behind
+// the last row repeats that row:
 // its sums are never stored.
 #include "hlo/kernel/matmul.h"
 
@@ -135,7 +136,8 @@ static void copy_along_k(emit_ctx *c, const matmul *p, const matmul_panel *s, bo
   for (int lanes = s->lanes; lanes; lanes = lanes > 1 && !s->whole ? 1 : 0) {
     kernel_value *lo = lanes == s->lanes ? kernel_index(b, 0) : bulk, *hi = lanes == s->lanes ? bulk : s->count;
     kernel_for f = kernel_for_begin(b, lo, hi, kernel_index(b, lanes), 0, NULL);
-    kernel_value *v = p->fetch(c, p, s->side, s->batch, emit_coord_of(row, 1), vector_coord(k_at(c, s, f.iv), lanes, lanes), lanes);
+    kernel_value *v =
+        p->fetch(c, p, s->side, s->batch, emit_coord_of(row, 1), vector_coord(k_at(c, s, f.iv), lanes, lanes), lanes);
     put(c, p, s, vector_coord(BIN(ADD, to, f.iv), 1, lanes), lanes, v);
     kernel_for_end(b, &f, NULL);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Common subexpressions: equal instructions on equal operands in the same or an enclosing block become one. Loads are
-// included only from read-only parameters. Needs: nothing. Leaves: no two equal pure instructions, one dominating the other.
+// included only from read-only parameters. Needs: nothing. Leaves: no two equal pure instructions, one dominating the
+// other.
 //
 // A scoped hash table: entries made inside a block are dropped at its end.
 #include "hlo/kernel/kernel.h"
@@ -33,16 +34,15 @@ static bool is_pure(const state *s, const kernel_instr *i) {
       return i->op == KERNEL_OP_LOAD && i->mem.space == KERNEL_PARAM && s->k->params[i->mem.index].readonly;
     case KERNEL_CLASS_GROUP:
       return i->op == KERNEL_OP_LOCAL_ID || i->op == KERNEL_OP_GROUP_ID || i->op == KERNEL_OP_SUBGROUP_LANE;
-    case KERNEL_CLASS_CTRL: case KERNEL_CLASS_TILE:
-      return false;
-    default:
-      return true;
+    case KERNEL_CLASS_CTRL:
+    case KERNEL_CLASS_TILE: return false;
+    default: return true;
   }
 }
 
 static uint64_t hash_of(const kernel_instr *i) {
-  uint64_t h = hash_u64((uint64_t)i->op | (uint64_t)i->results[0].type.scalar << 16 |
-                            (uint64_t)i->results[0].type.lanes << 32, 5);
+  uint64_t h = hash_u64(
+      (uint64_t)i->op | (uint64_t)i->results[0].type.scalar << 16 | (uint64_t)i->results[0].type.lanes << 32, 5);
   h = i->op == KERNEL_OP_SHUFFLE ? hash_bytes(i->imm.list, sizeof(int32_t) * i->results[0].type.lanes, h)
                                  : hash_u64((uint64_t)i->imm.i, h);
   h = hash_u64((uint64_t)i->mem.space << 16 | i->mem.index, h);

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Removes instructions whose results nobody uses and that write nothing, carried values of loops that are never read included
-// only when the whole loop is dead. Needs: nothing. Leaves: only live code.
+// Removes instructions whose results nobody uses and that write nothing, carried values of loops that are never read
+// included only when the whole loop is dead. Needs: nothing. Leaves: only live code.
 #include "hlo/kernel/kernel.h"
 #include "hlo/kernel/walk.h"
 
 static bool has_effect(const kernel_instr *i) {
   switch (i->op) {
-    case KERNEL_OP_STORE: case KERNEL_OP_YIELD: case KERNEL_OP_BARRIER: case KERNEL_OP_ATOMIC_ADD:
-    case KERNEL_OP_ATOMIC_MIN_S: case KERNEL_OP_ATOMIC_MAX_S: case KERNEL_OP_ATOMIC_CAS: case KERNEL_OP_WHILE:
-      return true;  // a while may not end: it is kept
-    default:
-      return false;
+    case KERNEL_OP_STORE:
+    case KERNEL_OP_YIELD:
+    case KERNEL_OP_BARRIER:
+    case KERNEL_OP_ATOMIC_ADD:
+    case KERNEL_OP_ATOMIC_MIN_S:
+    case KERNEL_OP_ATOMIC_MAX_S:
+    case KERNEL_OP_ATOMIC_CAS:
+    case KERNEL_OP_WHILE: return true;  // a while may not end: it is kept
+    default: return false;
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expands every MATH operation to arithmetic: the same polynomials for every device (math_*.c), so that devices agree to a
-// few ulp. f16, bf16 and f8 operands are computed in f32 and rounded once. Needs: nothing. Leaves: no MATH operation.
+// Expands every MATH operation to arithmetic: the same polynomials for every device (math_*.c), so that devices agree
+// to a few ulp. f16, bf16 and f8 operands are computed in f32 and rounded once. Needs: nothing. Leaves: no MATH
+// operation.
 #include "hlo/kernel/math_internal.h"
 #include "hlo/kernel/walk.h"
 
@@ -36,8 +37,7 @@ static void visit(void *user, kernel_instr *i) {
   state *s = user;
   if (kernel_op_table[i->op].cls != KERNEL_CLASS_MATH) return;
   kernel_scalar type = (kernel_scalar)i->results[0].type.scalar;
-  math m = {.b = {.k = s->k, .block = i->parent, .before = i}, .target = s->target,
-            .lanes = i->results[0].type.lanes};
+  math m = {.b = {.k = s->k, .block = i->parent, .before = i}, .target = s->target, .lanes = i->results[0].type.lanes};
   m.f = type == KERNEL_F64 ? KERNEL_F64 : KERNEL_F32;
   m.i = type == KERNEL_F64 ? KERNEL_I64 : KERNEL_I32;
   val x = kernel_conv(&m.b, KERNEL_OP_FLOAT_CONVERT, i->operands[0], m.f);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expands TILE_FMA: a loop over k, unrolled k_unroll times, each step loading nv vectors of B and m scalars of A and doing
-// m * nv multiply-adds on accumulators carried in registers. A remainder loop follows unless k_count is known to be a multiple.
+// Expands TILE_FMA: a loop over k, unrolled k_unroll times, each step loading nv vectors of B and m scalars of A and
+// doing m * nv multiply-adds on accumulators carried in registers. A remainder loop follows unless k_count is known to
+// be a multiple.
 // Operands of small float types are brought to the accumulators' type as they are loaded.
 // Needs: nothing. Leaves: no TILE operation. Multiply-adds of floats are FMA operations (fused where the target fuses).
 #include "hlo/kernel/builder.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rewrites what a target lacks, in stages: predicates in memory become bytes; small floats become integers with arithmetic in
-// f32; narrow integers become i32 with memory packed in words. What cannot be rewritten is refused with the reason: f64, 64-bit
-// integers, more buffers or larger ones than the target binds: the instruction then runs on the host.
+// Rewrites what a target lacks, in stages: predicates in memory become bytes; small floats become integers with
+// arithmetic in f32; narrow integers become i32 with memory packed in words. What cannot be rewritten is refused with
+// the reason: f64, 64-bit integers, more buffers or larger ones than the target binds: the instruction then runs on the
+// host.
 #include "hlo/kernel/legalize_internal.h"
 
 typedef struct pred_stage {
@@ -67,7 +68,8 @@ static void visit_types(void *user, kernel_instr *i) {
 
 static lemnos_status check_limits(const kernel *k, const hlo_target *t) {
   if (t->max_buffers && k->n_params > t->max_buffers)
-    return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "it takes %d buffers, the device binds %d", k->n_params, t->max_buffers);
+    return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "it takes %d buffers, the device binds %d", k->n_params,
+                              t->max_buffers);
   for (int p = 0; p < k->n_params; p++) {
     int64_t bytes = k->params[p].n_elems * kernel_scalar_table[k->params[p].elem].bytes;
     if (t->max_storage_range && bytes > t->max_storage_range)

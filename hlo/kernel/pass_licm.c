@@ -1,30 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves pure instructions whose operands are defined outside a loop in front of it: address arithmetic and constants mostly.
-// Loads stay (a loop may run zero times, and the address may then be out of range); so do divisions by values. Needs: nothing.
+// Moves pure instructions whose operands are defined outside a loop in front of it: address arithmetic and constants
+// mostly.
+// Loads stay (a loop may run zero times, and the address may then be out of range); so do divisions by values. Needs:
+// nothing.
 #include "hlo/kernel/kernel.h"
 #include "hlo/kernel/walk.h"
 
 typedef struct state {
-  int32_t *depth;   // by value id: loop nest depth of its block
+  int32_t *depth;  // by value id: loop nest depth of its block
   bool changed;
 } state;
 
 static bool is_movable(const kernel_instr *i) {
   if (i->n_blocks || i->n_results != 1) return false;
   switch (kernel_op_table[i->op].cls) {
-    case KERNEL_CLASS_CONST: case KERNEL_CLASS_ID: case KERNEL_CLASS_FLOAT: case KERNEL_CLASS_ANY: case KERNEL_CLASS_CMP:
-    case KERNEL_CLASS_CONV: case KERNEL_CLASS_VEC:
-      return true;
+    case KERNEL_CLASS_CONST:
+    case KERNEL_CLASS_ID:
+    case KERNEL_CLASS_FLOAT:
+    case KERNEL_CLASS_ANY:
+    case KERNEL_CLASS_CMP:
+    case KERNEL_CLASS_CONV:
+    case KERNEL_CLASS_VEC: return true;
     case KERNEL_CLASS_INT:
-      return i->op != KERNEL_OP_DIV_S && i->op != KERNEL_OP_DIV_U && i->op != KERNEL_OP_REM_S && i->op != KERNEL_OP_REM_U;
+      return i->op != KERNEL_OP_DIV_S && i->op != KERNEL_OP_DIV_U && i->op != KERNEL_OP_REM_S &&
+             i->op != KERNEL_OP_REM_U;
     case KERNEL_CLASS_GROUP:
       return i->op == KERNEL_OP_LOCAL_ID || i->op == KERNEL_OP_GROUP_ID || i->op == KERNEL_OP_SUBGROUP_LANE;
-    default:
-      return false;
+    default: return false;
   }
 }
 
-static void define(state *s, kernel_value *v, int depth) { s->depth[v->id] = depth; }
+static void define(state *s, kernel_value *v, int depth) {
+  s->depth[v->id] = depth;
+}
 
 // `loop`: the innermost enclosing for or while, or NULL; its body blocks have depth `depth`.
 static void visit_block(state *s, kernel_block *b, kernel_instr *loop, int depth) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Re-folds after other passes: instructions whose operands became constants are built anew through the folding builder; ifs on
-// constants are replaced by the taken branch; for loops of no iteration by their initial values. Needs: nothing.
+// Re-folds after other passes: instructions whose operands became constants are built anew through the folding builder;
+// ifs on constants are replaced by the taken branch; for loops of no iteration by their initial values. Needs: nothing.
 #include "hlo/kernel/builder.h"
 #include "hlo/kernel/walk.h"
 
@@ -28,7 +28,8 @@ static kernel_value *refold(kernel_builder *b, kernel_instr *i) {
       if (i->op == KERNEL_OP_SELECT) return some || x[1] == x[2] ? kernel_select(b, x[0], x[1], x[2]) : NULL;
       if (i->op == KERNEL_OP_NEG) return is_const_int(x[0]) ? kernel_un(b, i->op, x[0]) : NULL;
       return some ? kernel_bin(b, i->op, x[0], x[1]) : NULL;
-    case KERNEL_CLASS_INT: case KERNEL_CLASS_CMP:
+    case KERNEL_CLASS_INT:
+    case KERNEL_CLASS_CMP:
       if (!some || kernel_scalar_table[x[0]->type.scalar].is_float) return NULL;
       if (i->n_operands == 1) return i->op == KERNEL_OP_NOT ? kernel_un(b, i->op, x[0]) : NULL;
       return kernel_bin(b, i->op, x[0], x[1]);
@@ -52,7 +53,8 @@ static void splice_branch(state *s, kernel_instr *i) {
     next = j->next;
     kernel_instr_unlink(j);
     if (j->op == KERNEL_OP_YIELD) {
-      for (int r = 0; r < i->n_results; r++) kernel_rewrite_set(&s->rewrite, &i->results[r], resolve(s, j->operands[r]));
+      for (int r = 0; r < i->n_results; r++)
+        kernel_rewrite_set(&s->rewrite, &i->results[r], resolve(s, j->operands[r]));
     } else {
       kernel_instr_insert(i->parent, i, j);
     }

@@ -16,7 +16,9 @@ static void print_type(strbuf *out, kernel_type t) {
   if (t.lanes > 1) strbuf_printf(out, "x%d", t.lanes);
 }
 
-static void print_value(printer *p, const kernel_value *v) { strbuf_printf(p->out, "%%%d", p->number[v->id]); }
+static void print_value(printer *p, const kernel_value *v) {
+  strbuf_printf(p->out, "%%%d", p->number[v->id]);
+}
 
 static void define(printer *p, const kernel_value *v) {
   p->number[v->id] = p->next++;
@@ -26,7 +28,11 @@ static void define(printer *p, const kernel_value *v) {
 }
 
 static void print_mem(printer *p, kernel_mem m) {
-  strbuf_printf(p->out, "%s%d", m.space == KERNEL_PARAM ? "p" : m.space == KERNEL_SHARED ? "shared" : "private", m.index);
+  strbuf_printf(p->out, "%s%d",
+                m.space == KERNEL_PARAM    ? "p"
+                : m.space == KERNEL_SHARED ? "shared"
+                                           : "private",
+                m.index);
 }
 
 static void print_block(printer *p, const kernel_block *b, int depth);
@@ -34,18 +40,21 @@ static void print_block(printer *p, const kernel_block *b, int depth);
 static void print_imm(printer *p, const kernel_instr *i) {
   switch (i->op) {
     case KERNEL_OP_CONST:
-      if (kernel_scalar_table[i->results[0].type.scalar].is_float) strbuf_printf(p->out, " %.17g", i->imm.f);
-      else strbuf_printf(p->out, " %lld", (long long)i->imm.i);
+      if (kernel_scalar_table[i->results[0].type.scalar].is_float)
+        strbuf_printf(p->out, " %.17g", i->imm.f);
+      else
+        strbuf_printf(p->out, " %lld", (long long)i->imm.i);
       break;
     case KERNEL_OP_SHUFFLE:
       strbuf_append_cstr(p->out, " [");
       for (int l = 0; l < i->results[0].type.lanes; l++) strbuf_printf(p->out, l ? ", %d" : "%d", i->imm.list[l]);
       strbuf_append_cstr(p->out, "]");
       break;
-    case KERNEL_OP_EXTRACT: case KERNEL_OP_INSERT: case KERNEL_OP_PARAM_SIZE: case KERNEL_OP_SUBGROUP_BROADCAST:
-    case KERNEL_OP_SUBGROUP_SHUFFLE_XOR:
-      strbuf_printf(p->out, " #%lld", (long long)i->imm.i);
-      break;
+    case KERNEL_OP_EXTRACT:
+    case KERNEL_OP_INSERT:
+    case KERNEL_OP_PARAM_SIZE:
+    case KERNEL_OP_SUBGROUP_BROADCAST:
+    case KERNEL_OP_SUBGROUP_SHUFFLE_XOR: strbuf_printf(p->out, " #%lld", (long long)i->imm.i); break;
     case KERNEL_OP_TILE_FMA: {
       const kernel_tile *t = i->imm.tile;
       strbuf_printf(p->out, " %dx%dx%d a=", t->m, t->nv, t->lanes);

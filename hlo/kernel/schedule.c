@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all schedules share: starting and finishing kernels, index types, vector widths, costs, and the loop nest over an
-// index space. A space is a list of groups of dimensions; the last group is the vector direction.
+// What all schedules share: starting and finishing kernels, index types, vector widths, costs, and the loop nest over
+// an index space. A space is a list of groups of dimensions; the last group is the vector direction.
 //
-//   CPU: an item takes a chunk of a long row, or several short rows; inside, a loop over vectors and one over what remains.
+//   CPU: an item takes a chunk of a long row, or several short rows; inside, a loop over vectors and one over what
+//   remains.
 //   GPU, CPU_LIKE: an item is one vector (where the row divides) or one element.
 #include "hlo/kernel/emit.h"
 
-const hlo_instr *emit_root(const emit_ctx *c) { return c->fused ? c->fused->root : c->instr; }
+const hlo_instr *emit_root(const emit_ctx *c) {
+  return c->fused ? c->fused->root : c->instr;
+}
 
 // --- kernels -------------------------------------------------------------------------------------
 
@@ -16,7 +19,8 @@ void emit_kernel_begin(emit_ctx *c, const char *suffix, int64_t grid, kernel_sca
   c->cap_params = c->buffers.len + 64;
   for (int o = 0; o < c->instr->n_operands; o++) c->cap_params += hlo_shape_leaves(c->instr->operands[o]->shape);
   c->cap_params += hlo_shape_leaves(c->instr->shape);
-  if (c->fused) HLO_FOR_EACH(i, c->fused) c->cap_params += i->op == HLO_OP_CONSTANT;
+  if (c->fused)
+    HLO_FOR_EACH (i, c->fused) c->cap_params += i->op == HLO_OP_CONSTANT;
   c->k->params = ARENA_ARRAY(c->a, kernel_param, c->cap_params);
   c->b = kernel_builder_create(c->k);
   for (int i = 0; i < c->buffers.len; i++) c->buffers.data[i].param = -1;
@@ -44,8 +48,8 @@ lemnos_status emit_kernel_end(emit_ctx *c) {
     addresses += c->t->max_bound_range > 0 && bytes > c->t->max_bound_range;
   }
   if (addresses > c->t->max_addresses)
-    return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "%d buffers of more than %lld bytes, of which the device takes %d", addresses,
-                              (long long)c->t->max_bound_range, c->t->max_addresses);
+    return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "%d buffers of more than %lld bytes, of which the device takes %d",
+                              addresses, (long long)c->t->max_bound_range, c->t->max_addresses);
   if (c->t->max_buffers > 0 && c->k->n_params > c->t->max_buffers)
     return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "%d buffers, of which the device binds %d", c->k->n_params,
                               c->t->max_buffers);
@@ -71,7 +75,9 @@ kernel_scalar emit_index_type(const emit_ctx *c) {
   int64_t most = most_elements(c->instr->shape), other;
   for (int o = 0; o < c->instr->n_operands; o++)
     if ((other = most_elements(c->instr->operands[o]->shape)) > most) most = other;
-  if (c->fused) HLO_FOR_EACH(i, c->fused) if ((other = most_elements(i->shape)) > most) most = other;
+  if (c->fused)
+    HLO_FOR_EACH (i, c->fused)
+      if ((other = most_elements(i->shape)) > most) most = other;
   return most < INT64_C(0x7fff0000) ? KERNEL_I32 : KERNEL_I64;
 }
 
@@ -90,7 +96,8 @@ int emit_vector_lanes(const emit_ctx *c) {
   bool complex = false;
   widest(c->instr->shape, &bytes, &complex);
   for (int o = 0; o < c->instr->n_operands; o++) widest(c->instr->operands[o]->shape, &bytes, &complex);
-  if (c->fused) HLO_FOR_EACH(i, c->fused) widest(i->shape, &bytes, &complex);
+  if (c->fused)
+    HLO_FOR_EACH (i, c->fused) widest(i->shape, &bytes, &complex);
   int lanes = c->t->vector_bytes / bytes, limit = c->t->cls == HLO_TARGET_CPU ? complex ? 32 : 64 : complex ? 2 : 4;
   if (lanes > limit) lanes = limit;
   return lanes < 1 ? 1 : lanes;
@@ -101,7 +108,7 @@ int emit_vector_lanes(const emit_ctx *c) {
 typedef struct collapse {
   emit_ctx *c;
   int64_t dims[64];
-  bool split[64];        // between root dimension d and the next one larger than 1
+  bool split[64];  // between root dimension d and the next one larger than 1
   int rank;
   u64map seen;
 } collapse;
@@ -254,11 +261,14 @@ static void visit(collapse *s, const hlo_instr *i, const int64_t *map) {
       visit(s, i->operands[0], inner);
       return;
     }
-    case HLO_OP_RESHAPE: case HLO_OP_BITCAST: visit_reshape(s, i, map); return;
-    case HLO_OP_SLICE: case HLO_OP_PAD: case HLO_OP_REVERSE: case HLO_OP_CONCATENATE: case HLO_OP_DYNAMIC_SLICE:
-    case HLO_OP_DYNAMIC_UPDATE_SLICE:
-      visit_moved(s, i, map);
-      return;
+    case HLO_OP_RESHAPE:
+    case HLO_OP_BITCAST: visit_reshape(s, i, map); return;
+    case HLO_OP_SLICE:
+    case HLO_OP_PAD:
+    case HLO_OP_REVERSE:
+    case HLO_OP_CONCATENATE:
+    case HLO_OP_DYNAMIC_SLICE:
+    case HLO_OP_DYNAMIC_UPDATE_SLICE: visit_moved(s, i, map); return;
     case HLO_OP_GATHER: visit_gather(s, i, map); return;
     case HLO_OP_REDUCE: visit_reduce(s, i, map); return;
     case HLO_OP_DOT_GENERAL: visit_dot(s, i, map); return;
@@ -298,11 +308,22 @@ static int64_t instr_cost(const hlo_instr *i, int64_t n) {
       for (int d = 0; d < w.n; d++) k *= w.dims[d].size;
       return 4 * k;
     }
-    case HLO_OP_EXPONENTIAL: case HLO_OP_LOG: case HLO_OP_TANH: case HLO_OP_LOGISTIC: case HLO_OP_SINE:
-    case HLO_OP_COSINE: case HLO_OP_POWER: case HLO_OP_ERF: case HLO_OP_ATAN2: case HLO_OP_LOG_PLUS_ONE:
-    case HLO_OP_EXPONENTIAL_MINUS_ONE: case HLO_OP_CBRT: case HLO_OP_TAN: case HLO_OP_ERFC:
-      return 8;
-    case HLO_OP_GATHER: case HLO_OP_TRANSPOSE: return 4;
+    case HLO_OP_EXPONENTIAL:
+    case HLO_OP_LOG:
+    case HLO_OP_TANH:
+    case HLO_OP_LOGISTIC:
+    case HLO_OP_SINE:
+    case HLO_OP_COSINE:
+    case HLO_OP_POWER:
+    case HLO_OP_ERF:
+    case HLO_OP_ATAN2:
+    case HLO_OP_LOG_PLUS_ONE:
+    case HLO_OP_EXPONENTIAL_MINUS_ONE:
+    case HLO_OP_CBRT:
+    case HLO_OP_TAN:
+    case HLO_OP_ERFC: return 8;
+    case HLO_OP_GATHER:
+    case HLO_OP_TRANSPOSE: return 4;
     default: return 1;
   }
 }
@@ -311,7 +332,7 @@ static int64_t element_cost(const emit_ctx *c, int64_t n) {
   if (n < 1) n = 1;
   if (!c->fused) return instr_cost(c->instr, n);
   int64_t sum = 0;
-  HLO_FOR_EACH(i, c->fused) {
+  HLO_FOR_EACH (i, c->fused) {
     int64_t own = most_elements(i->shape);
     if (i->op != HLO_OP_PARAMETER && own > 0) sum += instr_cost(i, own) * ((own + n - 1) / n);
   }
@@ -355,7 +376,7 @@ typedef struct walk {
   emit_space_fn fn;
   void *user;
   emit_group *groups;
-  int64_t sizes[64];   // of the groups
+  int64_t sizes[64];  // of the groups
 } walk;
 
 static void call_at(walk *w, kernel_value *minor, int lanes, int64_t multiple) {
@@ -406,8 +427,10 @@ static void set_outer(walk *w, kernel_value *outer) {
   emit_coord rest = emit_coord_of(outer, 1);
   for (int g = w->s->n_groups - 2; g >= 0; g--) {
     emit_coord q = rest;
-    if (g == 0) w->groups[g].at = rest;
-    else emit_coord_divide(w->c, rest, w->sizes[g], 1, &q, &w->groups[g].at);
+    if (g == 0)
+      w->groups[g].at = rest;
+    else
+      emit_coord_divide(w->c, rest, w->sizes[g], 1, &q, &w->groups[g].at);
     rest = q;
   }
 }
@@ -424,8 +447,10 @@ static lemnos_status cpu_space(walk *w, const char *suffix, int64_t outer, int64
     int64_t chunks = (minor + block - 1) / block;
     emit_kernel_begin(c, suffix, outer * chunks, index);
     emit_coord o, chunk, item = emit_coord_of(kernel_item(b), 1);
-    if (outer == 1) o = emit_coord_const(c, 0), chunk = item;
-    else emit_coord_divide(c, item, chunks, 1, &o, &chunk);
+    if (outer == 1)
+      o = emit_coord_const(c, 0), chunk = item;
+    else
+      emit_coord_divide(c, item, chunks, 1, &o, &chunk);
     if (outer * chunks == 1) chunk = emit_coord_const(c, 0);
     set_outer(w, o.base);
     kernel_value *lo = kernel_bin(b, KERNEL_OP_MUL, chunk.base, kernel_index(b, block));
@@ -474,8 +499,10 @@ static lemnos_status invocation_space(walk *w, const char *suffix, int64_t outer
   int64_t per_row = minor / lanes;
   emit_kernel_begin(c, suffix, outer * per_row, emit_index_type(c));
   emit_coord item = emit_coord_of(kernel_item(&c->b), 1), o, m;
-  if (outer == 1) o = emit_coord_const(c, 0), m = item;
-  else emit_coord_divide(c, item, per_row, 1, &o, &m);
+  if (outer == 1)
+    o = emit_coord_const(c, 0), m = item;
+  else
+    emit_coord_divide(c, item, per_row, 1, &o, &m);
   set_outer(w, o.base);
   call_at(w, kernel_bin(&c->b, KERNEL_OP_MUL, m.base, kernel_index(&c->b, lanes)), lanes, lanes);
   return emit_kernel_end(c);
@@ -490,8 +517,10 @@ lemnos_status emit_over_space(emit_ctx *c, const char *suffix, const emit_space 
     w.groups[g] = (emit_group){d, s->groups[g], {0}};
     w.sizes[g] = 1;
     for (int e = 0; e < s->groups[g]; e++) w.sizes[g] *= s->dims[d++];
-    if (g + 1 < s->n_groups) outer *= w.sizes[g];
-    else minor = w.sizes[g];
+    if (g + 1 < s->n_groups)
+      outer *= w.sizes[g];
+    else
+      minor = w.sizes[g];
   }
   if (outer * minor == 0) return LEMNOS_SUCCESS;
   return c->t->cls == HLO_TARGET_CPU ? cpu_space(&w, suffix, outer, minor) : invocation_space(&w, suffix, outer, minor);

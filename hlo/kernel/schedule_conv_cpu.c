@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolution on CPUs as a matrix product (matmul.h): one side is the output's positions (patches of the input, gathered while they are
-// packed), the other its features (the filter). All dimension numbers, strides, paddings, dilations, reversals, feature groups.
+// Convolution on CPUs as a matrix product (matmul.h): one side is the output's positions (patches of the input,
+// gathered while they are packed), the other its features (the filter). All dimension numbers, strides, paddings,
+// dilations, reversals, feature groups.
 //
-// Features last in the result (NHWC): rows are images and positions, columns features; a batch is a feature group. Otherwise
-// (NCHW): rows are features, columns positions; a batch is an image and a feature group. k runs over the window, with the input
-// features innermost where they are innermost in memory.
+// Features last in the result (NHWC): rows are images and positions, columns features; a batch is a feature group.
+// Otherwise (NCHW): rows are features, columns positions; a batch is an image and a feature group. k runs over the
+// window, with the input features innermost where they are innermost in memory.
 // Left to the element schedule: depthwise (vectors along features do it), batch groups.
 #include "hlo/kernel/matmul.h"
 
@@ -16,15 +17,17 @@ typedef struct conv_state {
   const hlo_attrs_convolution *attrs;
   hlo_dtype sum;
   bool features_last, k_features_last;
-  bool pointwise;                   // the window is one element and moves by one: positions are the input's own
+  bool pointwise;  // the window is one element and moves by one: positions are the input's own
   int64_t groups, in_features, out_features;  // features of a group
   int n_spatial;
-  hlo_i64s out_positions;           // dimensions of the result: images (features last) and space
-  hlo_i64s in_positions;            // the same of the input
-  hlo_i64s k_of_filter;             // dimensions of the filter, in the order of k
+  hlo_i64s out_positions;  // dimensions of the result: images (features last) and space
+  hlo_i64s in_positions;   // the same of the input
+  hlo_i64s k_of_filter;    // dimensions of the filter, in the order of k
 } conv_state;
 
-static bool wants_patches(const conv_state *s, int side) { return (side == 0) == s->features_last; }
+static bool wants_patches(const conv_state *s, int side) {
+  return (side == 0) == s->features_last;
+}
 
 // batch -> image (features last: none) and feature group
 static void split_batch(emit_ctx *c, const conv_state *s, emit_coord batch, emit_coord *image, emit_coord *group) {
@@ -36,10 +39,11 @@ static void split_batch(emit_ctx *c, const conv_state *s, emit_coord batch, emit
 }
 
 // Where the window element k of an output position lies in the input; *ok (AND-ed) says whether there is anything.
-static emit_coord window_position(emit_ctx *c, const hlo_window_dim *w, int64_t size, emit_coord out, emit_coord k, int lanes,
-                                  kernel_value **ok) {
+static emit_coord window_position(emit_ctx *c, const hlo_window_dim *w, int64_t size, emit_coord out, emit_coord k,
+                                  int lanes, kernel_value **ok) {
   kernel_builder *b = &c->b;
-  emit_coord at = emit_coord_add(c, emit_coord_scale(c, out, w->stride), emit_coord_scale(c, k, w->window_dilation), lanes);
+  emit_coord at =
+      emit_coord_add(c, emit_coord_scale(c, out, w->stride), emit_coord_scale(c, k, w->window_dilation), lanes);
   at = emit_coord_offset(c, at, -w->pad_low);
   if (w->pad_low == 0 && w->pad_high <= 0 && w->base_dilation == 1) return at;
   bool varies = emit_coord_varies(at);
@@ -66,18 +70,22 @@ static void split(emit_ctx *c, emit_coord at, int n, const int64_t *sizes, int l
     }
     int64_t before = 1;
     for (int e = 0; e < d; e++) before *= sizes[e];
-    if (before == 1) out[d] = at;
-    else emit_coord_divide(c, at, sizes[d], lanes, &q, &out[d]);
+    if (before == 1)
+      out[d] = at;
+    else
+      emit_coord_divide(c, at, sizes[d], lanes, &q, &out[d]);
     at = q;
   }
 }
 
-static kernel_value *finish_fetch(emit_ctx *c, const conv_state *s, const hlo_instr *operand, emit_index *x, kernel_value *ok) {
+static kernel_value *finish_fetch(emit_ctx *c, const conv_state *s, const hlo_instr *operand, emit_index *x,
+                                  kernel_value *ok) {
   emit_value v = emit_convert(c, operand->shape->dtype, s->sum, emit_element(c, operand, x));
   return ok ? emit_select(c, ok, v, emit_zero(c, s->sum)).re : v.re;
 }
 
-static kernel_value *fetch_patch(emit_ctx *c, const conv_state *s, emit_coord batch, emit_coord position, emit_coord k, int lanes) {
+static kernel_value *fetch_patch(emit_ctx *c, const conv_state *s, emit_coord batch, emit_coord position, emit_coord k,
+                                 int lanes) {
   const hlo_conv_dnums *n = &s->attrs->dnums;
   const hlo_instr *input = s->conv->operands[0];
   const hlo_shape *in = input->shape;
@@ -101,14 +109,17 @@ static kernel_value *fetch_patch(emit_ctx *c, const conv_state *s, emit_coord ba
   kernel_value *ok = NULL;
   for (int d = 0; d < ns; d++) {
     int dim = (int)n->input_spatial.data[d];
-    at[dim] = window_position(c, &s->attrs->window.dims[d], in->dims[dim], pd[d + s->features_last], kd[first + d], lanes, &ok);
+    at[dim] = window_position(c, &s->attrs->window.dims[d], in->dims[dim], pd[d + s->features_last], kd[first + d],
+                              lanes, &ok);
   }
   at[n->input_batch] = image;
-  at[n->input_feature] = s->groups > 1 ? emit_coord_add(c, emit_coord_scale(c, group, s->in_features), feature, lanes) : feature;
+  at[n->input_feature] =
+      s->groups > 1 ? emit_coord_add(c, emit_coord_scale(c, group, s->in_features), feature, lanes) : feature;
   return finish_fetch(c, s, input, emit_index_of(c, in->rank, in->dims, lanes, at), ok);
 }
 
-static kernel_value *fetch_filter(emit_ctx *c, const conv_state *s, emit_coord batch, emit_coord feature, emit_coord k, int lanes) {
+static kernel_value *fetch_filter(emit_ctx *c, const conv_state *s, emit_coord batch, emit_coord feature, emit_coord k,
+                                  int lanes) {
   const hlo_conv_dnums *n = &s->attrs->dnums;
   const hlo_instr *filter = s->conv->operands[1];
   const hlo_shape *f = filter->shape;
@@ -116,7 +127,8 @@ static kernel_value *fetch_filter(emit_ctx *c, const conv_state *s, emit_coord b
   split_batch(c, s, batch, &image, &group);
   if (s->groups > 1) feature = emit_coord_add(c, emit_coord_scale(c, group, s->out_features), feature, lanes);
   bool reversed = false;
-  for (int d = 0; d < s->n_spatial; d++) reversed |= s->attrs->window.dims[d].reversal && f->dims[n->kernel_spatial.data[d]] > 1;
+  for (int d = 0; d < s->n_spatial; d++)
+    reversed |= s->attrs->window.dims[d].reversal && f->dims[n->kernel_spatial.data[d]] > 1;
   const hlo_i64s dims[] = {{&n->kernel_output_feature, 1}, s->k_of_filter};
   const emit_coord coords[] = {feature, k};
   if (!reversed) return finish_fetch(c, s, filter, matmul_index(c, f, lanes, 2, dims, coords), NULL);
@@ -136,12 +148,14 @@ static kernel_value *fetch_filter(emit_ctx *c, const conv_state *s, emit_coord b
   return finish_fetch(c, s, filter, emit_index_of(c, f->rank, f->dims, lanes, at), NULL);
 }
 
-static kernel_value *fetch(emit_ctx *c, const matmul *p, int side, emit_coord batch, emit_coord row, emit_coord k, int lanes) {
+static kernel_value *fetch(emit_ctx *c, const matmul *p, int side, emit_coord batch, emit_coord row, emit_coord k,
+                           int lanes) {
   const conv_state *s = p->user;
   return wants_patches(s, side) ? fetch_patch(c, s, batch, row, k, lanes) : fetch_filter(c, s, batch, row, k, lanes);
 }
 
-static void store(emit_ctx *c, const matmul *p, emit_coord batch, emit_coord m, emit_coord n, int lanes, kernel_value *sum) {
+static void store(emit_ctx *c, const matmul *p, emit_coord batch, emit_coord m, emit_coord n, int lanes,
+                  kernel_value *sum) {
   const conv_state *s = p->user;
   const hlo_conv_dnums *d = &s->attrs->dnums;
   emit_coord image, group, feature = s->features_last ? n : m, position = s->features_last ? m : n;
@@ -187,7 +201,8 @@ static void describe(emit_ctx *c, conv_state *s) {
   s->pointwise = true;
   for (int d = 0; d < s->n_spatial; d++) {
     const hlo_window_dim *w = &s->attrs->window.dims[d];
-    s->pointwise &= f->dims[n->kernel_spatial.data[d]] == 1 && w->stride == 1 && w->pad_low == 0 && w->pad_high == 0 && w->base_dilation == 1;
+    s->pointwise &= f->dims[n->kernel_spatial.data[d]] == 1 && w->stride == 1 && w->pad_low == 0 && w->pad_high == 0 &&
+                    w->base_dilation == 1;
   }
 }
 
@@ -196,7 +211,7 @@ static void describe_patches(const conv_state *s, matmul *p, int side) {
   const hlo_conv_dnums *n = &s->attrs->dnums;
   const hlo_shape *in = s->conv->operands[0]->shape;
   int fastest = fastest_dim(in);
-  bool one = s->in_features == p->k;   // k is the input features alone
+  bool one = s->in_features == p->k;  // k is the input features alone
   p->gather = side;
   if (fastest == n->input_feature) {
     int lanes = one && s->groups == 1 ? 64 : matmul_run_lanes(s->in_features);
@@ -215,7 +230,8 @@ static void describe_patches(const conv_state *s, matmul *p, int side) {
 lemnos_status schedule_conv_cpu(emit_ctx *c, bool *done) {
   conv_state s = {.conv = matmul_hero(c)};
   *done = false;
-  if (!s.conv || s.conv->op != HLO_OP_CONVOLUTION || !matmul_sum_dtype(s.conv->shape->dtype, &s.sum)) return LEMNOS_SUCCESS;
+  if (!s.conv || s.conv->op != HLO_OP_CONVOLUTION || !matmul_sum_dtype(s.conv->shape->dtype, &s.sum))
+    return LEMNOS_SUCCESS;
   for (int o = 0; o < 2; o++) {
     hlo_dtype in = s.conv->operands[o]->shape->dtype;
     if (hlo_dtype_is_complex(in) || hlo_dtype_is_float(in) != hlo_dtype_is_float(s.sum)) return LEMNOS_SUCCESS;
@@ -223,10 +239,12 @@ lemnos_status schedule_conv_cpu(emit_ctx *c, bool *done) {
   s.attrs = HLO_ATTRS(s.conv, convolution);
   const hlo_conv_dnums *n = &s.attrs->dnums;
   if (s.attrs->batch_group_count != 1 || n->input_spatial.n > MAX_SPATIAL) return LEMNOS_SUCCESS;
-  if (hlo_shape_elements(s.conv->shape) == 0 || hlo_shape_elements(s.conv->operands[0]->shape) == 0) return LEMNOS_SUCCESS;
+  if (hlo_shape_elements(s.conv->shape) == 0 || hlo_shape_elements(s.conv->operands[0]->shape) == 0)
+    return LEMNOS_SUCCESS;
   describe(c, &s);
   const hlo_shape *out = s.conv->shape, *f = s.conv->operands[1]->shape;
-  matmul p = {.user = &s, .sum = s.sum, .scalar = kernel_scalar_of(s.sum), .fetch = fetch, .store = store, .batch = s.groups};
+  matmul p = {
+      .user = &s, .sum = s.sum, .scalar = kernel_scalar_of(s.sum), .fetch = fetch, .store = store, .batch = s.groups};
   int64_t at = 1, k = s.in_features;
   for (int d = 0; d < s.out_positions.n; d++) at *= out->dims[s.out_positions.data[d]];
   for (int d = 0; d < s.n_spatial; d++) k *= f->dims[n->kernel_spatial.data[d]];

@@ -3,7 +3,8 @@
 //
 //   CPU: packed panels, streaming for few rows (schedule_dot_cpu.c, matmul.h)
 //   GPU, CPU_LIKE: panels in shared memory, or register tiles with operands handed round by lanes (contraction.h)
-//   what those leave (odd types, epilogues that are not elementwise): element by element, vectors along n (emit_loops.c)
+//   what those leave (odd types, epilogues that are not elementwise): element by element, vectors along n
+//   (emit_loops.c)
 #include "hlo/kernel/contraction.h"
 #include "hlo/kernel/matmul.h"
 

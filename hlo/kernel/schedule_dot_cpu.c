@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// dot_general on CPUs: batch, free and contracting dimensions in any order and number, seen as one matrix product (matmul.h).
+// dot_general on CPUs: batch, free and contracting dimensions in any order and number, seen as one matrix product
+// (matmul.h).
 //
-// A class of dimensions (batch, rows, k) is one coordinate. Dimensions of a class that are neighbours in an operand in the class's
-// order stay one group there; where they are not, the coordinate is divided.
+// A class of dimensions (batch, rows, k) is one coordinate. Dimensions of a class that are neighbours in an operand in
+// the class's order stay one group there; where they are not, the coordinate is divided.
 #include "hlo/kernel/matmul.h"
 
 enum { CLASS_BATCH, CLASS_ROWS, CLASS_K, CLASSES };
 
 typedef struct side_dims {
   const hlo_instr *operand;
-  hlo_i64s dims[CLASSES];   // of the operand, in the class's order
+  hlo_i64s dims[CLASSES];  // of the operand, in the class's order
 } side_dims;
 
 typedef struct dot_state {
   const hlo_instr *dot;
   side_dims side[2];
   hlo_dtype sum;
-  bool swapped;             // sides 0 and 1 of the product are rhs and lhs: few columns make better rows
+  bool swapped;  // sides 0 and 1 of the product are rhs and lhs: few columns make better rows
 } dot_state;
 
 static hlo_i64s without_ones(emit_ctx *c, const hlo_shape *s, hlo_i64s dims) {
@@ -46,12 +47,14 @@ static side_dims side_of(emit_ctx *c, const hlo_instr *operand, hlo_i64s batch, 
   return x;
 }
 
-static emit_index *operand_index(emit_ctx *c, const side_dims *x, emit_coord batch, emit_coord row, emit_coord k, int lanes) {
+static emit_index *operand_index(emit_ctx *c, const side_dims *x, emit_coord batch, emit_coord row, emit_coord k,
+                                 int lanes) {
   const emit_coord at[CLASSES] = {batch, row, k};
   return matmul_index(c, x->operand->shape, lanes, CLASSES, x->dims, at);
 }
 
-static kernel_value *fetch(emit_ctx *c, const matmul *p, int side, emit_coord batch, emit_coord row, emit_coord k, int lanes) {
+static kernel_value *fetch(emit_ctx *c, const matmul *p, int side, emit_coord batch, emit_coord row, emit_coord k,
+                           int lanes) {
   const dot_state *s = p->user;
   const side_dims *x = &s->side[side];
   emit_index *at = operand_index(c, x, batch, row, k, lanes);
@@ -69,7 +72,8 @@ static kernel_value *base(emit_ctx *c, const matmul *p, int side, emit_coord bat
   return emit_index_linear(c, operand_index(c, x, batch, zero, zero, 1), x->operand->shape).base;
 }
 
-static void store(emit_ctx *c, const matmul *p, emit_coord batch, emit_coord m, emit_coord n, int lanes, kernel_value *sum) {
+static void store(emit_ctx *c, const matmul *p, emit_coord batch, emit_coord m, emit_coord n, int lanes,
+                  kernel_value *sum) {
   const dot_state *s = p->user;
   const hlo_shape *out = s->dot->shape;
   const hlo_dot_dnums *d = &HLO_ATTRS(s->dot, dot_general)->dnums;
@@ -90,8 +94,10 @@ static void store(emit_ctx *c, const matmul *p, emit_coord batch, emit_coord m, 
 static int64_t even_stride(const hlo_shape *s, hlo_i64s dims, const int64_t *strides) {
   int64_t extent = 1, stride = 0;
   for (int d = dims.n - 1; d >= 0; d--) {
-    if (d == dims.n - 1) stride = strides[dims.data[d]];
-    else if (strides[dims.data[d]] != stride * extent) return -1;
+    if (d == dims.n - 1)
+      stride = strides[dims.data[d]];
+    else if (strides[dims.data[d]] != stride * extent)
+      return -1;
     extent *= s->dims[dims.data[d]];
   }
   return stride;
@@ -115,7 +121,8 @@ static void describe_side(emit_ctx *c, matmul *p, const dot_state *s, int side) 
   matmul_direct *d = &p->direct[side];
   d->row_stride = even_stride(shape, x->dims[CLASS_ROWS], strides);
   d->k_stride = even_stride(shape, x->dims[CLASS_K], strides);
-  bool same = shape->dtype == s->sum || (hlo_dtype_is_float(shape->dtype) && s->sum == HLO_F32 && shape->dtype != HLO_F64);
+  bool same =
+      shape->dtype == s->sum || (hlo_dtype_is_float(shape->dtype) && s->sum == HLO_F32 && shape->dtype != HLO_F64);
   if (!hlo_dtype_is_float(shape->dtype)) same = kernel_scalar_of(shape->dtype) == p->scalar;
   d->ok = same && d->row_stride >= 0 && d->k_stride >= 0 && ptrmap_get(&c->operand_leaves, x->operand) != NULL;
 }
@@ -139,7 +146,13 @@ lemnos_status schedule_dot_cpu(emit_ctx *c, bool *done) {
     side_dims lhs = s.side[0];
     s.side[0] = s.side[1], s.side[1] = lhs;
   }
-  matmul p = {.user = &s, .sum = s.sum, .scalar = kernel_scalar_of(s.sum), .gather = -1, .fetch = fetch, .base = base, .store = store};
+  matmul p = {.user = &s,
+              .sum = s.sum,
+              .scalar = kernel_scalar_of(s.sum),
+              .gather = -1,
+              .fetch = fetch,
+              .base = base,
+              .store = store};
   p.batch = product(s.side[0].operand->shape, s.side[0].dims[CLASS_BATCH]);
   p.k = product(s.side[0].operand->shape, s.side[0].dims[CLASS_K]);
   for (int side = 0; side < 2; side++) describe_side(c, &p, &s, side);

@@ -71,8 +71,7 @@ bool contraction_wants_shared(const emit_ctx *c, const contraction *p) {
          p->n >= 16 && k >= 8 && choose(c->t, p, &t);
 }
 
-// --- panels
-// ----------------------------------------------------------------------------------------------------------------------
+// --- panels --------------------------------------------------------------------------------------
 
 static void panel_init(shared_body *s, panel *x, const contraction_side *side, int extent, int64_t size,
                        emit_coord batch, kernel_value *first, kernel_value *t) {
@@ -169,8 +168,7 @@ static void panel_store(shared_body *s, const panel *x, int i, kernel_value *v) 
                  NULL);
 }
 
-// --- the loop
-// ---------------------------------------------------------------------------------------------------------------------
+// --- the loop ------------------------------------------------------------------------------------
 
 static void multiply(shared_body *s, kernel_value *row, kernel_value *const *col, kernel_value **acc) {
   emit_ctx *c = s->c;

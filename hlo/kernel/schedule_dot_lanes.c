@@ -38,8 +38,7 @@ typedef struct body {
   emit_coord k[CONTRACTION_MAX_K];
 } body;
 
-// --- choice of the tile
-// --------------------------------------------------------------------------------------------------------
+// --- choice of the tile --------------------------------------------------------------------------
 
 static int64_t up(int64_t a, int64_t b) {
   return (a + b - 1) / b;
@@ -128,8 +127,7 @@ static tile choose_gpu(const hlo_target *t, const contraction *p) {
   return x;
 }
 
-// --- the kernel
-// ------------------------------------------------------------------------------------------------------------------
+// --- the kernel ----------------------------------------------------------------------------------
 
 static kernel_value *hand_round(body *s, kernel_value *v, int lane) {
   emit_ctx *c = s->c;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // dynamic_update_slice: in place only the window is written; otherwise the result is computed element by element.
 //
-// The update may read the operand it will overwrite (x[i] += v). If it reads anything but the very elements it replaces,
-// it is computed into scratch memory first.
+// The update may read the operand it will overwrite (x[i] += v). If it reads anything but the very elements it
+// replaces, it is computed into scratch memory first.
 #include "hlo/kernel/emit.h"
 
 typedef struct update {
@@ -23,7 +23,8 @@ static void store_window(emit_ctx *c, void *user, emit_index *x) {
   for (int d = 0; d < out->rank; d++) {
     source[d] = out->dims[d] == window->dims[d] ? d : -1;
     if (source[d] >= 0) continue;
-    kernel_value *start = emit_start_index(c, u->root->operands[2 + d], &c->scalar_index, out->dims[d] - window->dims[d]);
+    kernel_value *start =
+        emit_start_index(c, u->root->operands[2 + d], &c->scalar_index, out->dims[d] - window->dims[d]);
     fixed[d] = emit_coord_add(c, emit_index_coord(c, x, d), emit_coord_of(start, 1), x->lanes);
   }
   emit_store_result(c, 0, emit_index_select(c, x, out->rank, out->dims, source, fixed), v);
@@ -36,7 +37,8 @@ static bool same_start(const hlo_instr *slice, const hlo_instr *root) {
   return true;
 }
 
-// Does the path from a slice of the target to the update keep every element at its place? After *budget steps: perhaps not.
+// Does the path from a slice of the target to the update keep every element at its place? After *budget steps: perhaps
+// not.
 static bool elementwise_path(const hlo_instr *i, const hlo_instr *root, int *budget) {
   if (--*budget < 0) return false;
   for (int u = 0; u < i->n_uses; u++) {
@@ -52,7 +54,8 @@ static bool reads_elsewhere(const hlo_instr *root) {
   int budget = 500;
   for (int u = 0; u < target->n_uses; u++) {
     const hlo_instr *user = target->uses[u].user;
-    if (user == root ? target->uses[u].operand != 0 : !(same_start(user, root) && elementwise_path(user, root, &budget)))
+    if (user == root ? target->uses[u].operand != 0
+                     : !(same_start(user, root) && elementwise_path(user, root, &budget)))
       return true;
   }
   return false;
@@ -65,7 +68,8 @@ lemnos_status schedule_dus(emit_ctx *c) {
   int alias = emit_alias_of(c, 0);
   if (alias < 0) return schedule_elementwise(c);
   if (!is_buffer || (int)first - 1 != alias)
-    return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "a result that shares its buffer with another operand than the updated one");
+    return lemnos_status_make(LEMNOS_UNIMPLEMENTED,
+                              "a result that shares its buffer with another operand than the updated one");
   const hlo_shape *window = root->operands[1]->shape;
   update u = {root, NULL};
   if (c->fused && reads_elsewhere(root)) {

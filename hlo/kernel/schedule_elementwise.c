@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loop fusions and single ops that are computed element by element, with one or several results. Results of equal
-// dimensions share a kernel, which computes all values of an index before it stores any (operands may share a result's buffer).
+// dimensions share a kernel, which computes all values of an index before it stores any (operands may share a result's
+// buffer).
 #include "hlo/kernel/emit.h"
 
 typedef struct outputs {
@@ -42,4 +43,6 @@ lemnos_status schedule_elementwise_lanes(emit_ctx *c, int lanes) {
   return LEMNOS_SUCCESS;
 }
 
-lemnos_status schedule_elementwise(emit_ctx *c) { return schedule_elementwise_lanes(c, 0); }
+lemnos_status schedule_elementwise(emit_ctx *c) {
+  return schedule_elementwise_lanes(c, 0);
+}

@@ -3,7 +3,8 @@
 //
 //   rows (the last dimension is reduced): an item takes some results, each a loop of vectors along the row
 //   columns (the last dimension is kept): vectors of neighbouring results, each lane a column
-//   few results out of many elements: two launches. The first reduces fixed chunks to partial results in scratch, the second
+//   few results out of many elements: two launches. The first reduces fixed chunks to partial results in scratch, the
+//   second
 //   combines those in order and runs the epilogue. Chunks follow from the shape alone.
 #include "hlo/kernel/emit.h"
 
@@ -14,12 +15,14 @@ typedef struct split {
   int n;
   int64_t extent, chunk, parts;  // of the split coordinate
   int first_scratch[MAX_HEROES];
-  const hlo_shape **shapes;      // of scratch, by number
-  int64_t *dims;                 // parts, then the results' dimensions
+  const hlo_shape **shapes;  // of scratch, by number
+  int64_t *dims;             // parts, then the results' dimensions
   int rank;
 } split;
 
-static int64_t elements_in(const hlo_instr *i) { return hlo_shape_elements(i->operands[0]->shape); }
+static int64_t elements_in(const hlo_instr *i) {
+  return hlo_shape_elements(i->operands[0]->shape);
+}
 
 static bool is_hero(const split *s, const hlo_instr *i) {
   for (int h = 0; h < s->n; h++)
@@ -30,7 +33,7 @@ static bool is_hero(const split *s, const hlo_instr *i) {
 // Everything computed from a hero is at the hero's own index, and no hero is computed from another. One walk in order.
 static bool plain_epilogue(emit_ctx *c, const split *s, const hlo_shape *dims) {
   u64map after = {0};  // instructions that depend on a hero
-  HLO_FOR_EACH(i, c->fused) {
+  HLO_FOR_EACH (i, c->fused) {
     bool depends = false;
     for (int o = 0; o < i->n_operands; o++)
       depends |= is_hero(s, i->operands[o]) || ptrmap_get(&after, i->operands[o]) != NULL;
@@ -54,7 +57,7 @@ static bool collect(emit_ctx *c, split *s) {
     s->heroes[s->n++] = c->instr;
     return true;
   }
-  HLO_FOR_EACH(i, c->fused) {
+  HLO_FOR_EACH (i, c->fused) {
     if (i->op != HLO_OP_REDUCE) continue;
     if (s->n == MAX_HEROES || (s->n && !same_space(i, s->heroes[0]))) return false;
     s->heroes[s->n++] = i;
@@ -82,11 +85,14 @@ static void partial(emit_ctx *c, void *user, emit_index *x) {
     for (int o = 0; o < s->heroes[h]->n_operands / 2; o++) {
       int number = s->first_scratch[h] + o;
       const hlo_shape *shape = s->shapes[number];
-      emit_store(c, emit_scratch_mem(c, number, shape), shape->dtype, emit_index_linear(c, x, shape), x->lanes, values[h][o]);
+      emit_store(c, emit_scratch_mem(c, number, shape), shape->dtype, emit_index_linear(c, x, shape), x->lanes,
+                 values[h][o]);
     }
 }
 
-static kernel_value *lanes_of(emit_ctx *c, kernel_value *v, int lanes) { return kernel_splat(&c->b, v, lanes); }
+static kernel_value *lanes_of(emit_ctx *c, kernel_value *v, int lanes) {
+  return kernel_splat(&c->b, v, lanes);
+}
 
 // All parts of hero h at x, in order.
 static void combine(emit_ctx *c, const split *s, int h, emit_index *x, emit_value *out) {
@@ -114,7 +120,8 @@ static void combine(emit_ctx *c, const split *s, int h, emit_index *x, emit_valu
     }
     if (pass) {
       int k = 0;
-      for (int o = 0; o < n; o++) now[o] = (emit_value){f.args[k], first[o].im ? f.args[k + 1] : NULL}, k += first[o].im ? 2 : 1;
+      for (int o = 0; o < n; o++)
+        now[o] = (emit_value){f.args[k], first[o].im ? f.args[k + 1] : NULL}, k += first[o].im ? 2 : 1;
       emit_reduce_combine(c, hero, now, next, next);
     }
     n_flat = 0;
@@ -167,8 +174,11 @@ static lemnos_status two_launches(emit_ctx *c, split *s, int64_t trailing) {
     }
   }
   emit_space over_out = emit_space_of(c, emit_root(c), out, NULL);
-  emit_space space = {.rank = s->rank, .dims = s->dims, .n_groups = over_out.n_groups + 1,
-                      .lanes = trailing ? 1 : over_out.lanes, .cost = elements_in(s->heroes[0]) / hlo_shape_elements(out) / s->parts + 1};
+  emit_space space = {.rank = s->rank,
+                      .dims = s->dims,
+                      .n_groups = over_out.n_groups + 1,
+                      .lanes = trailing ? 1 : over_out.lanes,
+                      .cost = elements_in(s->heroes[0]) / hlo_shape_elements(out) / s->parts + 1};
   space.groups = ARENA_ARRAY(c->a, int32_t, space.n_groups + 1);
   space.groups[0] = 1;
   memcpy(space.groups + 1, over_out.groups, sizeof *space.groups * (size_t)over_out.n_groups);
@@ -182,15 +192,17 @@ static int64_t first_reduced(const hlo_instr *i) {
 }
 
 // Chunks of the split coordinate, so that there are enough items and each has enough to do.
-// Each part starts from the initial value, so that it counts once per part: harmless where it is neutral or where counting it again changes
-// nothing (minimum, maximum, and, or). The specification leaves open how often it counts; the interpreter counts it once.
+// Each part starts from the initial value, so that it counts once per part: harmless where it is neutral or where
+// counting it again changes nothing (minimum, maximum, and, or). The specification leaves open how often it counts; the
+// interpreter counts it once.
 static bool init_may_repeat(const hlo_instr *reduce) {
   hlo_op op;
   bool swapped;
   if (reduce->n_operands != 2 || !hlo_computation_is_binary(reduce->called[0], &op, &swapped)) return true;
   if (op != HLO_OP_ADD && op != HLO_OP_MULTIPLY && op != HLO_OP_XOR) return true;
   const hlo_instr *init = reduce->operands[1];
-  while (init->op == HLO_OP_RESHAPE || init->op == HLO_OP_BITCAST || init->op == HLO_OP_BROADCAST_IN_DIM) init = init->operands[0];
+  while (init->op == HLO_OP_RESHAPE || init->op == HLO_OP_BITCAST || init->op == HLO_OP_BROADCAST_IN_DIM)
+    init = init->operands[0];
   hlo_dtype t = init->shape->dtype;
   if (!hlo_is_constant(init) || t == HLO_PRED) return t == HLO_PRED;
   const hlo_literal *l = hlo_constant_value(init);
@@ -209,9 +221,10 @@ static bool choose_parts(emit_ctx *c, split *s, int64_t trailing) {
   const hlo_instr *hero = s->heroes[0];
   int64_t out = hlo_shape_elements(hlo_shape_leaf(hero->shape, 0)), in = elements_in(hero);
   bool cpu = c->t->cls == HLO_TARGET_CPU;
-  int64_t wanted = cpu ? 64 : c->t->cls == HLO_TARGET_GPU ? 1024 : 256, least = cpu ? 8192 : 64;  // items; elements of one
+  // items; elements of one
+  int64_t wanted = cpu ? 64 : c->t->cls == HLO_TARGET_GPU ? 1024 : 256, least = cpu ? 8192 : 64;
   s->extent = trailing ? trailing : first_reduced(hero);
-  int64_t per_item = trailing ? out : (out + 15) / 16;        // items there would be without a split
+  int64_t per_item = trailing ? out : (out + 15) / 16;  // items there would be without a split
   if (out == 0 || in == 0 || per_item * 4 > wanted || in < 4 * least || s->extent < 8) return false;
   s->parts = wanted / (per_item < 1 ? 1 : per_item);
   if (in / s->parts < least) s->parts = in / least;
@@ -238,7 +251,8 @@ lemnos_status schedule_reduce(emit_ctx *c) {
   bool done = false;
   if (plain && !in_place) LEMNOS_TRY(schedule_reduce_rows(c, s.heroes, s.n, &done));
   if (done) return LEMNOS_SUCCESS;
-  if (plain && ascending && !in_place && inits_may_repeat(&s) && choose_parts(c, &s, trailing)) return two_launches(c, &s, trailing);
+  if (plain && ascending && !in_place && inits_may_repeat(&s) && choose_parts(c, &s, trailing))
+    return two_launches(c, &s, trailing);
   int lanes = emit_vector_lanes(c);
   if (trailing >= 2 * lanes) return schedule_elementwise_lanes(c, 1);
   if (trailing == 0 && c->t->cls == HLO_TARGET_CPU && lanes <= 16) return schedule_elementwise_lanes(c, 4 * lanes);

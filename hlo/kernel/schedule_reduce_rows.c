@@ -23,10 +23,8 @@ static bool op_of(const hlo_instr *hero, hlo_op *op) {
     case HLO_OP_MINIMUM:
     case HLO_OP_AND:
     case HLO_OP_OR:
-    case HLO_OP_XOR:
-      return true;
-    default:
-      return false;
+    case HLO_OP_XOR: return true;
+    default: return false;
   }
 }
 

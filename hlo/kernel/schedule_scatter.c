@@ -2,19 +2,22 @@
 // scatter: a copy of the inputs (unless in place), then the updates.
 //
 // Two updates can only meet in an element if they differ in a scatter dimension or in a window dimension that is also
-// indexed. So the kernel's items run over the remaining window dimensions (rows of an embedding, say), and each applies its
-// updates one after the other in order: deterministic, any body, no atomics. With unique indices all updates are independent.
+// indexed. So the kernel's items run over the remaining window dimensions (rows of an embedding, say), and each applies
+// its updates one after the other in order: deterministic, any body, no atomics. With unique indices all updates are
+// independent.
 #include "hlo/kernel/emit.h"
 
 typedef struct scatter {
   const hlo_instr *root;
-  int n;                     // inputs
-  int64_t *window_of;        // update dimension -> input dimension, -1: a scatter dimension
-  int64_t *parallel;         // update dimension -> dimension of the space, -1: a loop
-  bool *indexed;             // input dimension has a start index
+  int n;               // inputs
+  int64_t *window_of;  // update dimension -> input dimension, -1: a scatter dimension
+  int64_t *parallel;   // update dimension -> dimension of the space, -1: a loop
+  bool *indexed;       // input dimension has a start index
 } scatter;
 
-static bool contains(hlo_i64s l, int64_t x) { return hlo_i64s_contains(l, x); }
+static bool contains(hlo_i64s l, int64_t x) {
+  return hlo_i64s_contains(l, x);
+}
 
 static void analyse(emit_ctx *c, scatter *s) {
   hlo_attrs_scatter *p = HLO_ATTRS(s->root, scatter);
@@ -23,7 +26,8 @@ static void analyse(emit_ctx *c, scatter *s) {
   s->window_of = ARENA_ARRAY(c->a, int64_t, up->rank + 1);
   s->parallel = ARENA_ARRAY(c->a, int64_t, up->rank + 1);
   s->indexed = ARENA_ARRAY(c->a, bool, in->rank + 1);
-  for (int k = 0; k < n->scatter_dims_to_operand_dims.n; k++) s->indexed[n->scatter_dims_to_operand_dims.data[k]] = true;
+  for (int k = 0; k < n->scatter_dims_to_operand_dims.n; k++)
+    s->indexed[n->scatter_dims_to_operand_dims.data[k]] = true;
   int d_in = 0, space = 0;
   for (int d = 0; d < up->rank; d++) {
     s->window_of[d] = s->parallel[d] = -1;
@@ -129,7 +133,8 @@ static lemnos_status copy_inputs(emit_ctx *c, const scatter *s) {
     int alias = emit_alias_of(c, k);
     if (alias >= 0) {
       if (!is_buffer || (int)first - 1 != alias)
-        return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "a result that shares its buffer with another operand than the scattered one");
+        return lemnos_status_make(LEMNOS_UNIMPLEMENTED,
+                                  "a result that shares its buffer with another operand than the scattered one");
       if (input->n_uses > 1 && c->fused)
         return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "a scatter in place whose operand is read by its updates");
       continue;

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // sort, stable, any comparator and any number of operands: ranks, then merges.
 //
-// Pass 0 sorts blocks of RANK elements: an element's place is the number of elements that go before it. Each later pass merges
-// pairs of runs. On CPUs an item merges one pair from front to back; elsewhere every element is an item: its place is its own
-// position plus the number of elements of the other run that go before it, found by binary search. Passes write alternately to
-// scratch and to the results. The comparator must be a strict weak order (specification).
+// Pass 0 sorts blocks of RANK elements: an element's place is the number of elements that go before it. Each later pass
+// merges pairs of runs. On CPUs an item merges one pair from front to back; elsewhere every element is an item: its
+// place is its own position plus the number of elements of the other run that go before it, found by binary search.
+// Passes write alternately to scratch and to the results. The comparator must be a strict weak order (specification).
 #include "hlo/kernel/emit.h"
 
 enum { RANK = 16, FROM_OPERANDS = -1, RESULTS = -2 };
 
 typedef struct sort {
   const hlo_instr *root;
-  int n, dim;             // operands; dimension sorted along
+  int n, dim;  // operands; dimension sorted along
   int64_t length;
-  int64_t run;            // length of sorted runs before this pass (0: the ranking pass)
-  int source, target;     // first number of the scratch set, FROM_OPERANDS or RESULTS
+  int64_t run;         // length of sorted runs before this pass (0: the ranking pass)
+  int source, target;  // first number of the scratch set, FROM_OPERANDS or RESULTS
   const hlo_shape **shapes;
 } sort;
 
@@ -107,8 +107,10 @@ static void sort_element(emit_ctx *c, void *user, emit_index *x) {
   kernel_value *p = emit_index_coord(c, x, s->dim).base;
   emit_value *own = ARENA_ARRAY(c->a, emit_value, s->n);
   for (int k = 0; k < s->n; k++) own[k] = read_at(c, s, k, x);
-  if (s->run == 0) rank_element(c, s, x, p, own);
-  else merge_element(c, s, x, p, own);
+  if (s->run == 0)
+    rank_element(c, s, x, p, own);
+  else
+    merge_element(c, s, x, p, own);
 }
 
 // CPU: the pair of runs of this item, one output position after the other.

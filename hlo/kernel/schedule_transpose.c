@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transposes in registers and of whole arrays.
 //
-// An array whose innermost dimension changes is moved in square tiles: `lanes` vectors are read along the input's innermost
-// dimension, transposed in registers, and written along the output's. Edges go element by element. On CPUs an item takes a strip as
-// wide as a cache line and as long as the output's rows; elsewhere an item is one tile.
+// An array whose innermost dimension changes is moved in square tiles: `lanes` vectors are read along the input's
+// innermost dimension, transposed in registers, and written along the output's. Edges go element by element. On CPUs an
+// item takes a strip as wide as a cache line and as long as the output's rows; elsewhere an item is one tile.
 #include "hlo/kernel/emit.h"
 
 #define BIN(op, x, y) kernel_bin(b, KERNEL_OP_##op, (x), (y))
@@ -21,8 +21,10 @@ void emit_transpose(emit_ctx *c, kernel_value **x, int lanes) {
         for (int l = 0; l < lanes; l++) {
           // side 0 keeps lanes without the bit and takes the partner's for those with it; side 1 the other way round
           bool bit = (l & half) != 0;
-          if (side == 0) s->imm.list[l] = bit ? lanes + l - half : l;
-          else s->imm.list[l] = bit ? lanes + l : l + half;
+          if (side == 0)
+            s->imm.list[l] = bit ? lanes + l - half : l;
+          else
+            s->imm.list[l] = bit ? lanes + l : l + half;
         }
         x[i + side * half] = &s->results[0];
       }
@@ -31,18 +33,17 @@ void emit_transpose(emit_ctx *c, kernel_value **x, int lanes) {
 }
 
 typedef struct tiling {
-  const hlo_instr *root, *input;   // root = transpose or copy of input
-  const int64_t *source;           // output dimension -> input dimension
-  int rank, across, along;         // output dimensions: the input's innermost, the output's innermost
-  int lanes, strip;                // elements across in an item
-  emit_coord at[64];               // the other coordinates
+  const hlo_instr *root, *input;  // root = transpose or copy of input
+  const int64_t *source;          // output dimension -> input dimension
+  int rank, across, along;        // output dimensions: the input's innermost, the output's innermost
+  int lanes, strip;               // elements across in an item
+  emit_coord at[64];              // the other coordinates
 } tiling;
 
 // Value(s) of the input at (across, along), lanes along the input's innermost dimension.
 static emit_value read_input(emit_ctx *c, const tiling *t, emit_coord across, emit_coord along, int lanes) {
   emit_coord in[64];
-  for (int d = 0; d < t->rank; d++)
-    in[t->source[d]] = d == t->across ? across : d == t->along ? along : t->at[d];
+  for (int d = 0; d < t->rank; d++) in[t->source[d]] = d == t->across ? across : d == t->along ? along : t->at[d];
   const hlo_shape *s = t->input->shape;
   return emit_element(c, t->input, emit_index_of(c, s->rank, s->dims, lanes, in));
 }
@@ -149,7 +150,8 @@ lemnos_status schedule_transpose(emit_ctx *c) {
   if (root->op != HLO_OP_TRANSPOSE && root->op != HLO_OP_COPY) return schedule_elementwise(c);
   tiling t = {.root = root, .input = root->operands[0], .rank = root->shape->rank};
   int64_t *source = ARENA_ARRAY(c->a, int64_t, t.rank + 1);
-  for (int d = 0; d < t.rank; d++) source[d] = root->op == HLO_OP_COPY ? d : HLO_ATTRS(root, transpose)->permutation.data[d];
+  for (int d = 0; d < t.rank; d++)
+    source[d] = root->op == HLO_OP_COPY ? d : HLO_ATTRS(root, transpose)->permutation.data[d];
   t.source = source;
   int inner_in = innermost(t.input->shape);
   t.along = innermost(root->shape), t.across = -1;
@@ -159,8 +161,8 @@ lemnos_status schedule_transpose(emit_ctx *c) {
   t.lanes = emit_vector_lanes(c);
   if (t.lanes > 16) t.lanes = 16;
   bool cpu = c->t->cls == HLO_TARGET_CPU;
-  if (t.across < 0 || t.along < 0 || t.across == t.along || hlo_dtype_is_complex(dtype) || dtype == HLO_PRED || t.lanes < 2 ||
-      emit_alias_of(c, 0) >= 0)
+  if (t.across < 0 || t.along < 0 || t.across == t.along || hlo_dtype_is_complex(dtype) || dtype == HLO_PRED ||
+      t.lanes < 2 || emit_alias_of(c, 0) >= 0)
     return schedule_elementwise(c);
   int64_t width = root->shape->dims[t.across], length = root->shape->dims[t.along];
   while (t.lanes > 1 && (cpu ? width < t.lanes || length < t.lanes : width % t.lanes || length % t.lanes)) t.lanes /= 2;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // reduce_window (element by element) and select_and_scatter.
 //
-// select_and_scatter in two launches: the first finds, for every window, the operand element it selects; the second adds up,
-// for every operand element, the source values of the windows that selected it, in the windows' order. No atomics.
+// select_and_scatter in two launches: the first finds, for every window, the operand element it selects; the second
+// adds up, for every operand element, the source values of the windows that selected it, in the windows' order. No
+// atomics.
 #include "hlo/kernel/emit.h"
 
 #define BIN(op, x, y) kernel_bin(b, KERNEL_OP_##op, (x), (y))
 
 typedef struct select_scatter {
   const hlo_instr *root;
-  const hlo_shape *chosen;   // scratch: linear index in the operand, per window
+  const hlo_shape *chosen;  // scratch: linear index in the operand, per window
 } select_scatter;
 
 // Candidate (index and value) against what is selected so far; the first candidate is always taken.
@@ -108,8 +109,7 @@ lemnos_status schedule_window(emit_ctx *c) {
   const hlo_instr *root = emit_root(c);
   if (root->op != HLO_OP_SELECT_AND_SCATTER) return schedule_elementwise(c);
   if (hlo_shape_elements(root->shape) == 0) return LEMNOS_SUCCESS;
-  if (emit_alias_of(c, 0) >= 0)
-    return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "select_and_scatter in place");
+  if (emit_alias_of(c, 0) >= 0) return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "select_and_scatter in place");
   const hlo_shape *source = root->operands[1]->shape;
   if (hlo_shape_elements(source) == 0) return emit_copy_to(c, "", root->operands[2], KERNEL_ARG_RESULT, 0, root->shape);
   hlo_dtype index = emit_index_type(c) == KERNEL_I64 ? HLO_S64 : HLO_S32;

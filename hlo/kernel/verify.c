@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel verifier: structure, types, dominance, memory references, and, given a target, what that target can take.
-// Reports every failure, with the kernel's text behind them; a failure is a bug of lowering or of a pass, never the user's.
+// Reports every failure, with the kernel's text behind them; a failure is a bug of lowering or of a pass, never the
+// user's.
 #include "hlo/kernel/kernel.h"
 
 typedef struct checker {
@@ -13,11 +14,17 @@ typedef struct checker {
 } checker;
 
 static void fail(checker *c, const kernel_instr *i, const char *what) {
-  if (c->n_errors++ < 10) strbuf_printf(&c->errors, "%s%s: %s", c->n_errors > 1 ? "; " : "", i ? kernel_op_table[i->op].name : "kernel", what);
+  if (c->n_errors++ < 10)
+    strbuf_printf(&c->errors, "%s%s: %s", c->n_errors > 1 ? "; " : "", i ? kernel_op_table[i->op].name : "kernel",
+                  what);
 }
 
-static bool is_float(kernel_type t) { return kernel_scalar_table[t.scalar].is_float; }
-static bool same_types(const kernel_value *a, const kernel_value *b) { return kernel_type_eq(a->type, b->type); }
+static bool is_float(kernel_type t) {
+  return kernel_scalar_table[t.scalar].is_float;
+}
+static bool same_types(const kernel_value *a, const kernel_value *b) {
+  return kernel_type_eq(a->type, b->type);
+}
 
 static void check_index(checker *c, const kernel_instr *i, const kernel_value *v) {
   if (v->type.scalar != KERNEL_I32 && v->type.scalar != KERNEL_I64) fail(c, i, "index is not i32 or i64");
@@ -108,7 +115,10 @@ static void check_types(checker *c, const kernel_instr *i) {
   const kernel_value *r = i->results;
   kernel_value *const *x = i->operands;
   switch ((kernel_op_class)kernel_op_table[i->op].cls) {
-    case KERNEL_CLASS_INT: case KERNEL_CLASS_FLOAT: case KERNEL_CLASS_ANY: case KERNEL_CLASS_MATH:
+    case KERNEL_CLASS_INT:
+    case KERNEL_CLASS_FLOAT:
+    case KERNEL_CLASS_ANY:
+    case KERNEL_CLASS_MATH:
       if (i->op == KERNEL_OP_SELECT) {
         if (x[0]->type.scalar != KERNEL_I1 || (x[0]->type.lanes != 1 && x[0]->type.lanes != r->type.lanes))
           fail(c, i, "condition is not i1 of the same lanes");
@@ -117,15 +127,18 @@ static void check_types(checker *c, const kernel_instr *i) {
       }
       for (int o = 0; o < i->n_operands; o++)
         if (!same_types(x[o], r)) fail(c, i, "operand of another type");
-      if (kernel_op_table[i->op].cls == KERNEL_CLASS_INT && is_float(r->type)) fail(c, i, "integer operation on floats");
+      if (kernel_op_table[i->op].cls == KERNEL_CLASS_INT && is_float(r->type))
+        fail(c, i, "integer operation on floats");
       if ((kernel_op_table[i->op].cls == KERNEL_CLASS_FLOAT || kernel_op_table[i->op].cls == KERNEL_CLASS_MATH) &&
           !is_float(r->type))
         fail(c, i, "float operation on integers");
       break;
     case KERNEL_CLASS_CMP:
       if (!same_types(x[0], x[1])) fail(c, i, "operands of different types");
-      if (r->type.scalar != KERNEL_I1 || r->type.lanes != x[0]->type.lanes) fail(c, i, "result is not i1 of the same lanes");
-      if ((i->op == KERNEL_OP_LT || i->op == KERNEL_OP_LE) != is_float(x[0]->type) && i->op != KERNEL_OP_EQ && i->op != KERNEL_OP_NE)
+      if (r->type.scalar != KERNEL_I1 || r->type.lanes != x[0]->type.lanes)
+        fail(c, i, "result is not i1 of the same lanes");
+      if ((i->op == KERNEL_OP_LT || i->op == KERNEL_OP_LE) != is_float(x[0]->type) && i->op != KERNEL_OP_EQ &&
+          i->op != KERNEL_OP_NE)
         fail(c, i, "comparison of the wrong kind");
       break;
     case KERNEL_CLASS_CONV: {
@@ -142,21 +155,25 @@ static void check_types(checker *c, const kernel_instr *i) {
       break;
     }
     case KERNEL_CLASS_VEC:
-      if (i->op == KERNEL_OP_SPLAT && (x[0]->type.lanes != 1 || x[0]->type.scalar != r->type.scalar)) fail(c, i, "bad types");
+      if (i->op == KERNEL_OP_SPLAT && (x[0]->type.lanes != 1 || x[0]->type.scalar != r->type.scalar))
+        fail(c, i, "bad types");
       if (i->op == KERNEL_OP_BUILD && i->n_operands != r->type.lanes) fail(c, i, "one operand a lane expected");
       if (i->op == KERNEL_OP_EXTRACT &&
           (i->imm.i < 0 || i->imm.i + r->type.lanes > x[0]->type.lanes || x[0]->type.scalar != r->type.scalar))
         fail(c, i, "lane out of range");
       if (i->op == KERNEL_OP_SHUFFLE)
         for (int l = 0; l < r->type.lanes; l++)
-          if (i->imm.list[l] < 0 || i->imm.list[l] >= x[0]->type.lanes + x[1]->type.lanes) fail(c, i, "lane out of range");
+          if (i->imm.list[l] < 0 || i->imm.list[l] >= x[0]->type.lanes + x[1]->type.lanes)
+            fail(c, i, "lane out of range");
       break;
     case KERNEL_CLASS_MEM: check_mem(c, i); break;
     case KERNEL_CLASS_CTRL: check_control(c, i); break;
     case KERNEL_CLASS_GROUP:
       if (!c->k->workgroup) fail(c, i, "group operation in a core kernel");
       break;
-    case KERNEL_CLASS_CONST: case KERNEL_CLASS_ID: case KERNEL_CLASS_TILE: break;
+    case KERNEL_CLASS_CONST:
+    case KERNEL_CLASS_ID:
+    case KERNEL_CLASS_TILE: break;
   }
 }
 
@@ -164,7 +181,9 @@ static void check_target_type(checker *c, const kernel_instr *i, kernel_type typ
   const hlo_target *t = c->t;
   bool ok = true;
   switch ((kernel_scalar)type.scalar) {
-    case KERNEL_I1: case KERNEL_I32: case KERNEL_F32: break;
+    case KERNEL_I1:
+    case KERNEL_I32:
+    case KERNEL_F32: break;
     case KERNEL_I8: ok = t->i8; break;
     case KERNEL_I16: ok = t->i16; break;
     case KERNEL_I64: ok = t->i64; break;
@@ -187,7 +206,8 @@ static void check_target(checker *c, const kernel_instr *i) {
 }
 
 static void check_block(checker *c, const kernel_block *b) {
-  // Values become visible as they are defined and stay so: ids are unique, and siblings' values are caught by clearing at the end.
+  // Values become visible as they are defined and stay so: ids are unique, and siblings' values are caught by clearing
+  // at the end.
   for (int a = 0; a < b->n_args; a++) c->visible[b->args[a].id] = 1;
   for (const kernel_instr *i = b->first; i; i = i->next) {
     const kernel_op_info *info = &kernel_op_table[i->op];
@@ -199,7 +219,8 @@ static void check_block(checker *c, const kernel_block *b) {
       continue;
     }
     bool seen = true;
-    for (int o = 0; o < i->n_operands; o++) seen &= i->operands[o]->id < c->k->next_id && c->visible[i->operands[o]->id];
+    for (int o = 0; o < i->n_operands; o++)
+      seen &= i->operands[o]->id < c->k->next_id && c->visible[i->operands[o]->id];
     if (!seen) fail(c, i, "operand is not defined here");
     check_types(c, i);
     check_target(c, i);
@@ -218,7 +239,8 @@ static void check_limits(checker *c) {
   if (k->n_params > c->t->max_buffers && c->t->max_buffers) fail(c, NULL, "more parameters than the target's buffers");
   if (k->workgroup > c->t->max_workgroup && c->t->max_workgroup) fail(c, NULL, "workgroup too large for the target");
   for (int p = 0; p < k->n_params; p++)
-    if (c->t->max_storage_range && k->params[p].n_elems * kernel_scalar_table[k->params[p].elem].bytes > c->t->max_storage_range)
+    if (c->t->max_storage_range &&
+        k->params[p].n_elems * kernel_scalar_table[k->params[p].elem].bytes > c->t->max_storage_range)
       fail(c, NULL, "a parameter is larger than the target's storage range");
 }
 
@@ -229,7 +251,8 @@ lemnos_status kernel_verify(const kernel *k, const hlo_target *target) {
   check_block(&c, k->body);
   free(c.visible);
   if (!c.n_errors) return LEMNOS_SUCCESS;
-  lemnos_status s = lemnos_status_make(LEMNOS_INTERNAL, "kernel " STRV_FMT " is malformed: %s", STRV_ARG(k->name), c.errors.data);
+  lemnos_status s =
+      lemnos_status_make(LEMNOS_INTERNAL, "kernel " STRV_FMT " is malformed: %s", STRV_ARG(k->name), c.errors.data);
   strbuf_deinit(&c.errors);
   return s;
 }

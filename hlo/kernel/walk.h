@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Surgery on kernels: what passes and the builder share. Kernels keep no use lists: a pass that replaces values fills a map
-// (indexed by value id) and applies it once.
+// Surgery on kernels: what passes and the builder share. Kernels keep no use lists: a pass that replaces values fills a
+// map (indexed by value id) and applies it once.
 #ifndef HLO_KERNEL_WALK_H
 #define HLO_KERNEL_WALK_H
 
 #include "hlo/kernel/kernel.h"
 
-// Every instruction, inner blocks before the instruction that owns them. fn may unlink or insert around the one it is given.
+// Every instruction, inner blocks before the instruction that owns them. fn may unlink or insert around the one it is
+// given.
 void kernel_walk(kernel_block *b, void (*fn)(void *user, kernel_instr *i), void *user);
 // Unlinked instruction with fresh results; blocks are NULL, to be filled in.
 kernel_instr *kernel_instr_alloc(kernel *k, kernel_op op, int n_results, const kernel_type *types, int n_operands,

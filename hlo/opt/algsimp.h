@@ -9,7 +9,8 @@
 bool algsimp_plain(const hlo_instr *i);
 // A constant, or the broadcast of one.
 bool algsimp_constant(const hlo_instr *i);
-// A literal whose element 0 is every element of i; NULL if i is not known to be uniform (a splat, one element, or their broadcast).
+// A literal whose element 0 is every element of i; NULL if i is not known to be uniform (a splat, one element, or their
+// broadcast).
 const hlo_literal *algsimp_uniform(const hlo_instr *i);
 // The rewrite by shapes and attributes that applies to i, built in front of it; NULL if there is none.
 hlo_instr *algsimp_structure(hlo_instr *i);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Algebraic simplification by shapes and attributes: data movement that is none, pairs of movements that are one, conversions
-// that are exact, indexing with constant indices, reductions of nothing, transposes that a dot can read by itself. One function
-// per operation, listed at the end; each returns the replacement, built in front of the instruction, or NULL.
+// Algebraic simplification by shapes and attributes: data movement that is none, pairs of movements that are one,
+// conversions that are exact, indexing with constant indices, reductions of nothing, transposes that a dot can read by
+// itself. One function per operation, listed at the end; each returns the replacement, built in front of the
+// instruction, or NULL.
 #include "hlo/opt/algsimp.h"
 
 #define MAX_RANK 32
@@ -41,7 +42,9 @@ static hlo_instr *zero_of(hlo_builder *b, const hlo_shape *shape) {
   return algsimp_splat(b, shape, zero);
 }
 
-static hlo_instr *same_if(hlo_instr *i, hlo_instr *x) { return x->shape == i->shape ? x : NULL; }
+static hlo_instr *same_if(hlo_instr *i, hlo_instr *x) {
+  return x->shape == i->shape ? x : NULL;
+}
 
 // --- reshape, transpose, broadcast ---------------------------------------------------------------
 
@@ -49,7 +52,8 @@ static hlo_instr *simplify_reshape(hlo_instr *i) {
   hlo_instr *x = i->operands[0];
   hlo_builder b = hlo_builder_before(i);
   if (x->shape == i->shape) return x;
-  if (x->op == HLO_OP_RESHAPE && algsimp_plain(x)) return hlo_build_reshape(&b, x->operands[0], i->shape->rank, i->shape->dims);
+  if (x->op == HLO_OP_RESHAPE && algsimp_plain(x))
+    return hlo_build_reshape(&b, x->operands[0], i->shape->rank, i->shape->dims);
   if (x->op != HLO_OP_BROADCAST_IN_DIM || !algsimp_plain(x)) return NULL;
   // reshape(broadcast(x)): of one element, a broadcast; else where only dimensions of size 1 come and go.
   hlo_instr *y = x->operands[0];
@@ -235,13 +239,15 @@ static hlo_instr *simplify_pad(hlo_instr *i) {
   for (int d = 0; d < p.n; d++) {
     bool interior = p.dims[d].interior && x->shape->dims[d] > 1;
     none &= !p.dims[d].low && !p.dims[d].high && !interior;
-    only_cuts &= p.dims[d].low <= 0 && p.dims[d].high <= 0 && !interior && x->shape->dims[d] + p.dims[d].low + p.dims[d].high >= 0;
+    only_cuts &= p.dims[d].low <= 0 && p.dims[d].high <= 0 && !interior &&
+                 x->shape->dims[d] + p.dims[d].low + p.dims[d].high >= 0;
   }
   if (none) return same_if(i, x);
   if (hlo_shape_elements(x->shape) == 0)
     return hlo_build_broadcast(&b, i->operands[1], i->shape->rank, i->shape->dims, 0, NULL);
   const hlo_literal *l = algsimp_uniform(x), *v = algsimp_uniform(i->operands[1]);
-  if (l && v && !memcmp(l->data, v->data, (size_t)hlo_dtype_bytes(i->shape->dtype))) return algsimp_splat(&b, i->shape, l->data);
+  if (l && v && !memcmp(l->data, v->data, (size_t)hlo_dtype_bytes(i->shape->dtype)))
+    return algsimp_splat(&b, i->shape, l->data);
   if (!only_cuts) return NULL;
   dims_t start, limit;
   for (int d = 0; d < p.n; d++) {
@@ -259,7 +265,8 @@ static hlo_instr *simplify_concatenate(hlo_instr *i) {
   bool nested = false;
   for (int k = 0; k < i->n_operands; k++) {
     const hlo_instr *x = i->operands[k];
-    bool flat = x->op == HLO_OP_CONCATENATE && HLO_ATTRS(x, concatenate)->dimension == d && x->n_uses == 1 && algsimp_plain(x);
+    bool flat =
+        x->op == HLO_OP_CONCATENATE && HLO_ATTRS(x, concatenate)->dimension == d && x->n_uses == 1 && algsimp_plain(x);
     nested |= flat || x->shape->dims[d] == 0;
     n += flat ? x->n_operands : 1;
   }
@@ -268,7 +275,8 @@ static hlo_instr *simplify_concatenate(hlo_instr *i) {
   n = 0;
   for (int k = 0; k < i->n_operands; k++) {
     hlo_instr *x = i->operands[k];
-    bool flat = x->op == HLO_OP_CONCATENATE && HLO_ATTRS(x, concatenate)->dimension == d && x->n_uses == 1 && algsimp_plain(x);
+    bool flat =
+        x->op == HLO_OP_CONCATENATE && HLO_ATTRS(x, concatenate)->dimension == d && x->n_uses == 1 && algsimp_plain(x);
     if (x->shape->dims[d] == 0) continue;
     if (!flat) parts[n++] = x;
     for (int j = 0; flat && j < x->n_operands; j++) parts[n++] = x->operands[j];
@@ -302,7 +310,8 @@ static hlo_instr *simplify_iota(hlo_instr *i) {
 
 // --- conversions ---------------------------------------------------------------------------------
 
-// Mantissa bits with the implicit one, smallest and largest exponent; false for floats without a zero or an ordinary layout.
+// Mantissa bits with the implicit one, smallest and largest exponent; false for floats without a zero or an ordinary
+// layout.
 static bool float_format(hlo_dtype t, int *mantissa, int *low, int *high) {
   switch (t) {
     case HLO_F64: *mantissa = 53, *low = -1074, *high = 1023; return true;
@@ -325,7 +334,8 @@ static bool converts_exactly(hlo_dtype from, hlo_dtype to) {
   int bits = hlo_dtype_table[from].bits, to_bits = hlo_dtype_table[to].bits;
   bool from_int = hlo_dtype_is_integer(from), to_int = hlo_dtype_is_integer(to), is_signed = hlo_dtype_is_signed(from);
   if (from == to) return true;
-  if (from == HLO_PRED) return (to_int && to_bits > 1 && !(hlo_dtype_is_signed(to) && to_bits < 2)) || float_format(to, &tm, &tl, &th);
+  if (from == HLO_PRED)
+    return (to_int && to_bits > 1 && !(hlo_dtype_is_signed(to) && to_bits < 2)) || float_format(to, &tm, &tl, &th);
   if (from_int && to_int) {
     if (is_signed) return hlo_dtype_is_signed(to) && to_bits >= bits;
     return hlo_dtype_is_signed(to) ? to_bits > bits : to_bits >= bits;
@@ -346,7 +356,8 @@ static hlo_instr *simplify_convert(hlo_instr *i) {
   if (!converts_exactly(from, mid)) return NULL;
   if (from == to) return x->operands[0];
   // An integer that went through a float saturates on the way to another integer; directly it wraps.
-  if (hlo_dtype_is_complex(to) || (hlo_dtype_is_integer(from) && hlo_dtype_is_float(mid) && hlo_dtype_is_integer(to))) return NULL;
+  if (hlo_dtype_is_complex(to) || (hlo_dtype_is_integer(from) && hlo_dtype_is_float(mid) && hlo_dtype_is_integer(to)))
+    return NULL;
   hlo_builder b = hlo_builder_before(i);
   return hlo_build_convert(&b, x->operands[0], to);
 }
@@ -382,7 +393,9 @@ static bool constant_index(const hlo_instr *i, int64_t *out) {
   return true;
 }
 
-static int64_t clamp_index(int64_t x, int64_t high) { return x < 0 ? 0 : x > high ? high : x; }
+static int64_t clamp_index(int64_t x, int64_t high) {
+  return x < 0 ? 0 : x > high ? high : x;
+}
 
 static hlo_instr *simplify_dynamic_slice(hlo_instr *i) {
   hlo_instr *x = i->operands[0];
@@ -538,7 +551,8 @@ static hlo_instr *by_operation(hlo_instr *i) {
 
 hlo_instr *algsimp_structure(hlo_instr *i) {
   if (i->op == HLO_OP_CONSTANT || i->op == HLO_OP_PARAMETER || hlo_instr_has_side_effect(i)) return NULL;
-  if (hlo_shape_elements(i->shape) == 0 && i->op != HLO_OP_CUSTOM_CALL && i->op != HLO_OP_WHILE && i->op != HLO_OP_CONDITIONAL) {
+  if (hlo_shape_elements(i->shape) == 0 && i->op != HLO_OP_CUSTOM_CALL && i->op != HLO_OP_WHILE &&
+      i->op != HLO_OP_CONDITIONAL) {
     hlo_builder b = hlo_builder_before(i);
     return zero_of(&b, i->shape);
   }

@@ -7,7 +7,7 @@ hlo_instr *control_inline(const hlo_computation *c, hlo_instr *const *args, hlo_
   for (int p = 0; p < c->n_params; p++) ptrmap_put(NULL, &map, c->params[p], args[p]);
   hlo_instr *small[16], **operands = small;
   int cap = 16;
-  HLO_FOR_EACH(i, c) {
+  HLO_FOR_EACH (i, c) {
     if (i->op == HLO_OP_PARAMETER) continue;
     if (i->n_operands > cap) {
       hlo_instr **grown = heap_alloc(sizeof *grown * (size_t)i->n_operands);
@@ -24,7 +24,9 @@ hlo_instr *control_inline(const hlo_computation *c, hlo_instr *const *args, hlo_
   return root;
 }
 
-int control_n_carried(const hlo_instr *w) { return hlo_shape_is_tuple(w->shape) ? w->shape->n_elements : 1; }
+int control_n_carried(const hlo_instr *w) {
+  return hlo_shape_is_tuple(w->shape) ? w->shape->n_elements : 1;
+}
 
 bool control_is_carried(const hlo_instr *x, int *k) {
   if (x->op == HLO_OP_PARAMETER && !hlo_shape_is_tuple(x->shape)) return *k = 0, true;
@@ -55,7 +57,8 @@ bool control_is_invariant(const hlo_instr *w, int k) {
 // --- induction -----------------------------------------------------------------------------------
 
 static bool scalar_constant(const hlo_instr *x, int64_t *out) {
-  if (!x || x->op != HLO_OP_CONSTANT || !hlo_dtype_is_integer(x->shape->dtype) || hlo_shape_elements(x->shape) != 1) return false;
+  if (!x || x->op != HLO_OP_CONSTANT || !hlo_dtype_is_integer(x->shape->dtype) || hlo_shape_elements(x->shape) != 1)
+    return false;
   *out = hlo_literal_get_i64(hlo_constant_value(x), 0);
   return x->shape->dtype != HLO_U64 || *out >= 0;
 }
@@ -156,7 +159,7 @@ bool control_find_induction(const hlo_instr *w, control_induction *out) {
 static int count_callers(const hlo_module *m, const hlo_computation *c) {
   int n = 0;
   for (int k = 0; k < m->n_computations; k++)
-    HLO_FOR_EACH(i, m->computations[k])
+    HLO_FOR_EACH (i, m->computations[k])
       for (int j = 0; j < i->n_called; j++) n += i->called[j] == c;
   return n;
 }
@@ -174,8 +177,10 @@ static void hide_whole_uses(hlo_instr *x, hlo_instr *before) {
   free(elements);
   for (int k = 0; k < x->n_uses;) {
     hlo_use use = x->uses[k];
-    if (use.user->op == HLO_OP_GET_TUPLE_ELEMENT) k++;
-    else hlo_instr_set_operand(use.user, use.operand, tuple);  // takes this entry out of the list
+    if (use.user->op == HLO_OP_GET_TUPLE_ELEMENT)
+      k++;
+    else
+      hlo_instr_set_operand(use.user, use.operand, tuple);  // takes this entry out of the list
   }
   if (x->parent->root == x) x->parent->root = tuple;
 }
@@ -241,8 +246,10 @@ static void renumber_gets(hlo_instr *x, const int *to) {
   for (int k = x->n_uses - 1; k >= 0; k--) {
     hlo_instr *get = x->uses[k].user;
     int index = to[HLO_ATTRS(get, get_tuple_element)->index];
-    if (index >= 0) set_index(get, index);
-    else hlo_instr_remove(get);
+    if (index >= 0)
+      set_index(get, index);
+    else
+      hlo_instr_remove(get);
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the passes on while, conditional and map: inlining a computation, loop-carried elements, induction variables.
+// Shared by the passes on while, conditional and map: inlining a computation, loop-carried elements, induction
+// variables.
 #ifndef HLO_OPT_CONTROL_H
 #define HLO_OPT_CONTROL_H
 
@@ -28,8 +29,9 @@ typedef struct control_induction {
 } control_induction;
 bool control_find_induction(const hlo_instr *w, control_induction *out);
 
-// Gives w condition and body computations of its own, a body whose root is a tuple, and parameters used by get_tuple_element
-// only; uses of w other than get_tuple_element become those of a tuple of its elements. False if w carries no tuple.
+// Gives w condition and body computations of its own, a body whose root is a tuple, and parameters used by
+// get_tuple_element only; uses of w other than get_tuple_element become those of a tuple of its elements. False if w
+// carries no tuple.
 bool control_normalize(hlo_instr *w);
 // w normalized: appends loop-invariant elements; in_body[n] are their gets in the body.
 void control_add_carried(hlo_instr *w, int n, hlo_instr *const *values, hlo_instr **in_body);

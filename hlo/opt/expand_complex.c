@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Complex functions that the kernel path has no form for, as HLO formulas on real and imaginary parts: inverse trigonometric
-// and hyperbolic ones (Hull, Fairgrieve, Tang, ACM TOMS 23, 1997, as in hlo/eval_complex_body.h, squares written as products of
-// a value and a quotient so that they do not overflow), cbrt, atan2, remainder, maximum, minimum.
+// Complex functions that the kernel path has no form for, as HLO formulas on real and imaginary parts: inverse
+// trigonometric and hyperbolic ones (Hull, Fairgrieve, Tang, ACM TOMS 23, 1997, as in hlo/eval_complex_body.h, squares
+// written as products of a value and a quotient so that they do not overflow), cbrt, atan2, remainder, maximum,
+// minimum.
 #include <math.h>
 
 #include "hlo/opt/expand.h"
@@ -13,7 +14,9 @@ static hv is_negative(expand *e, hv x) {  // the sign bit: -0 too
 }
 
 // |m| = m given: m with the sign of x.
-static hv with_sign(expand *e, hv m, hv x) { return SELECT(is_negative(e, x), NEG(m), m); }
+static hv with_sign(expand *e, hv m, hv x) {
+  return SELECT(is_negative(e, x), NEG(m), m);
+}
 
 // w with asin(x + iy) = (atan2(x, w.re), sign(y) w.im).
 static void kernel(expand *e, hv re, hv im, hv *out_re, hv *out_im) {
@@ -90,14 +93,18 @@ static hv atan2_value(expand *e, hv y, hv x) {
   return SELECT(real, COMPLEX(ATAN2(REAL(y), REAL(x)), K(0)), COMPLEX(IMAG(w), NEG(REAL(w))));
 }
 
-static hv truncated(expand *e, hv x) { return SELECT(is_negative(e, x), EXPAND_UN(CEIL, x), FLOOR(x)); }
+static hv truncated(expand *e, hv x) {
+  return SELECT(is_negative(e, x), EXPAND_UN(CEIL, x), FLOOR(x));
+}
 
 static hv remainder_value(expand *e, hv x, hv y) {
   hv q = DIV(x, y);
   return SUB(x, MUL(COMPLEX(truncated(e, REAL(q)), truncated(e, IMAG(q))), y));
 }
 
-static hv is_nan(expand *e, hv z) { return OR(CMP(NE, REAL(z), REAL(z)), CMP(NE, IMAG(z), IMAG(z))); }
+static hv is_nan(expand *e, hv z) {
+  return OR(CMP(NE, REAL(z), REAL(z)), CMP(NE, IMAG(z), IMAG(z)));
+}
 
 static hv extremum(expand *e, hv x, hv y, bool larger) {
   hv a = larger ? x : y, b = larger ? y : x;  // minimum takes x where y >= x
@@ -107,9 +114,13 @@ static hv extremum(expand *e, hv x, hv y, bool larger) {
 
 hv expand_complex(expand *e, hlo_op op, hv x, hv y) {
   switch (op) {
-    case HLO_OP_ASIN: case HLO_OP_ACOS: case HLO_OP_ACOSH: case HLO_OP_ASINH: case HLO_OP_ASIN_ACOS_KERNEL:
-      return inverse(e, op, x);
-    case HLO_OP_ATAN: case HLO_OP_ATANH: return inverse_tangent(e, op, x);
+    case HLO_OP_ASIN:
+    case HLO_OP_ACOS:
+    case HLO_OP_ACOSH:
+    case HLO_OP_ASINH:
+    case HLO_OP_ASIN_ACOS_KERNEL: return inverse(e, op, x);
+    case HLO_OP_ATAN:
+    case HLO_OP_ATANH: return inverse_tangent(e, op, x);
     case HLO_OP_CBRT: return cbrt_value(e, x);
     case HLO_OP_ATAN2: return atan2_value(e, x, y);
     case HLO_OP_REMAINDER: return remainder_value(e, x, y);

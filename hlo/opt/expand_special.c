@@ -19,7 +19,9 @@
 #undef T
 #define COUNT(table) ((int)(sizeof(table) / sizeof((table)[0])))
 
-static bool is_f64(const expand *e) { return e->s->dtype == HLO_F64; }
+static bool is_f64(const expand *e) {
+  return e->s->dtype == HLO_F64;
+}
 
 static hv polynomial(expand *e, hv x, const double *c, int n) {
   hv p = K(c[0]);
@@ -49,11 +51,10 @@ static hv erf_inv(expand *e, hv x) {
 // --- gamma function ------------------------------------------------------------------------------
 
 #define LANCZOS_G 7.0
-static const double lanczos[] = {0.99999999999980993227684700473478, 676.520368121885098567009190444019,
-                                 -1259.13921672240287047156078755283, 771.3234287776530788486528258894,
-                                 -176.61502916214059906584551354, 12.507343278686904814458936853,
-                                 -0.13857109526572011689554707, 9.984369578019570859563e-6,
-                                 1.50563273514931155834e-7};
+static const double lanczos[] = {
+    0.99999999999980993227684700473478, 676.520368121885098567009190444019, -1259.13921672240287047156078755283,
+    771.3234287776530788486528258894,   -176.61502916214059906584551354,    12.507343278686904814458936853,
+    -0.13857109526572011689554707,      9.984369578019570859563e-6,         1.50563273514931155834e-7};
 
 // z = x - 1, or -x below 1/2; a = c0 + sum c_k / (z + k), a' its derivative; t = z + g + 1/2 and its logarithm.
 typedef struct lanczos_terms {
@@ -111,8 +112,15 @@ static hv digamma(expand *e, hv x) {
 
 static hv zeta(expand *e, hv s, hv q) {
   // B_2j / (2j)!
-  static const double b[] = {1 / 12.0, -1 / 720.0, 1 / 30240.0, -1 / 1209600.0, 1 / 47900160.0, -691 / 1307674368000.0,
-                             1 / 74724249600.0, -3617 / 10670622842880000.0, 43867 / 5109094217170944000.0};
+  static const double b[] = {1 / 12.0,
+                             -1 / 720.0,
+                             1 / 30240.0,
+                             -1 / 1209600.0,
+                             1 / 47900160.0,
+                             -691 / 1307674368000.0,
+                             1 / 74724249600.0,
+                             -3617 / 10670622842880000.0,
+                             43867 / 5109094217170944000.0};
   int terms = is_f64(e) ? 14 : 8;
   hv minus = NEG(s), sum = POW(q, minus), a = q;
   for (int k = 1; k < terms; k++) sum = ADD(sum, POW(ADD(q, K(k)), minus));

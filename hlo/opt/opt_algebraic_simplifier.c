@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Algebraic simplification: rewrites that change no value. Rules that a pattern can say are rows of algsimp_rules.def (its
-// head explains the notation); those that need attributes or shapes are functions in algsimp_structure.c.
+// Algebraic simplification: rewrites that change no value. Rules that a pattern can say are rows of algsimp_rules.def
+// (its head explains the notation); those that need attributes or shapes are functions in algsimp_structure.c.
 //
-// The rows are parsed once per run of the pass. Every instruction is tried against the rows of its operation, in their order,
-// then against the functions of its operation; a rewrite builds the replacement in front of the instruction, takes over its
-// uses, and removes what has died. Rounds until nothing changes (at most ROUNDS).
+// The rows are parsed once per run of the pass. Every instruction is tried against the rows of its operation, in their
+// order, then against the functions of its operation; a rewrite builds the replacement in front of the instruction,
+// takes over its uses, and removes what has died. Rounds until nothing changes (at most ROUNDS).
 // Needs: nothing. Leaves alone: dynamic, quantized and non-row-major arrays.
 #include <math.h>
 
@@ -39,13 +39,21 @@ typedef struct rule {
 
 // --- conditions ----------------------------------------------------------------------------------
 
-static bool cond_always(const match *m) { return (void)m, true; }
-static bool cond_not_constant_x(const match *m) { return !algsimp_constant(BOUND(m, 'x')); }
+static bool cond_always(const match *m) {
+  return (void)m, true;
+}
+static bool cond_not_constant_x(const match *m) {
+  return !algsimp_constant(BOUND(m, 'x'));
+}
 static bool cond_constant_first(const match *m) {
   return m->root->operands[0] == BOUND(m, 'A') && !algsimp_constant(BOUND(m, 'x'));
 }
-static bool cond_x_not_constant_y(const match *m) { return !algsimp_constant(BOUND(m, 'y')); }
-static bool cond_same_type(const match *m) { return BOUND(m, 'x')->shape == m->root->shape; }
+static bool cond_x_not_constant_y(const match *m) {
+  return !algsimp_constant(BOUND(m, 'y'));
+}
+static bool cond_same_type(const match *m) {
+  return BOUND(m, 'x')->shape == m->root->shape;
+}
 
 static bool cond_all_same_dims(const match *m) {
   for (int k = 0; k < m->root->n_operands; k++)
@@ -91,11 +99,13 @@ static bool cond_integer_comparison(const match *m) {
   return hlo_dtype_is_integer(t) || t == HLO_PRED;
 }
 
+// clang-format off
 static const rule rule_table[] = {
 #define R(pattern, replacement, classes, condition) {pattern, replacement, classes, cond_##condition, NULL, NULL},
 #include "hlo/opt/algsimp_rules.def"
 #undef R
 };
+// clang-format on
 #define N_RULES ((int)(sizeof rule_table / sizeof rule_table[0]))
 _Static_assert(sizeof rule_table / sizeof rule_table[0] <= (size_t)MAX_RULES, "raise MAX_RULES");
 
@@ -153,7 +163,9 @@ static node *parse_node(arena *a, const char **p) {
   return n;
 }
 
-static node *parse_text(arena *a, const char *text) { return parse_node(a, &text); }
+static node *parse_text(arena *a, const char *text) {
+  return parse_node(a, &text);
+}
 
 // --- matching ------------------------------------------------------------------------------------
 
@@ -204,8 +216,11 @@ static bool match_node(match *m, const node *n, hlo_instr *i) {
 
 static bool class_allowed(const char *classes, const hlo_instr *i) {
   hlo_dtype t = (i->op == HLO_OP_COMPARE ? i->operands[0] : i)->shape->dtype;
-  static const char letters[] = {[HLO_CLASS_PRED] = 'p', [HLO_CLASS_SINT] = 's', [HLO_CLASS_UINT] = 'u',
-                                 [HLO_CLASS_FLOAT] = 'f', [HLO_CLASS_COMPLEX] = 'c'};
+  static const char letters[] = {[HLO_CLASS_PRED] = 'p',
+                                 [HLO_CLASS_SINT] = 's',
+                                 [HLO_CLASS_UINT] = 'u',
+                                 [HLO_CLASS_FLOAT] = 'f',
+                                 [HLO_CLASS_COMPLEX] = 'c'};
   char c = hlo_dtype_cls(t) < sizeof letters ? letters[hlo_dtype_cls(t)] : 0;
   return c && strchr(classes, c) != NULL;
 }
@@ -301,7 +316,7 @@ static hlo_instr *simplify(simplifier *s, hlo_instr *i) {
 
 static bool run_round(simplifier *s, hlo_computation *c) {
   bool changed = false;
-  HLO_FOR_EACH_SAFE(i, c) {
+  HLO_FOR_EACH_SAFE (i, c) {
     if (!algsimp_plain(i) || (i->n_uses == 0 && c->root != i)) continue;
     if (s->ctx->bisect_limit >= 0 && s->ctx->bisect_count >= s->ctx->bisect_limit) return changed;
     hlo_instr *r = simplify(s, i);

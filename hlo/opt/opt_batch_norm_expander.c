@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// batch_norm_inference, _training and _grad as reductions, broadcasts and elementwise operations. Floats narrower than f32 are
-// computed in f32 and rounded once per result; the variance is the mean of squared distances from the mean (two passes).
+// batch_norm_inference, _training and _grad as reductions, broadcasts and elementwise operations. Floats narrower than
+// f32 are computed in f32 and rounded once per result; the variance is the mean of squared distances from the mean (two
+// passes).
 // Needs: nothing. Leaves: no batch_norm of static shape.
 #include "hlo/opt/algsimp.h"
 #include "hlo/opt/expand.h"
@@ -8,8 +9,8 @@
 typedef struct norm {
   expand whole, feature;  // cursors with the shapes of the operand and of one value per feature
   int64_t axis;
-  hlo_dtype type;         // computed in
-  double count;           // elements per feature
+  hlo_dtype type;  // computed in
+  double count;    // elements per feature
   double epsilon;
 } norm;
 
@@ -40,8 +41,12 @@ static hv sum(norm *n, hv x) {
   return hlo_build_reduce(b, x, hlo_build_scalar_f64(b, n->type, 0), k, dims, add);
 }
 
-static hv up(norm *n, hv x) { return hlo_build_convert(&n->whole.b, x, n->type); }
-static hv down(norm *n, hv x, hlo_dtype t) { return hlo_build_convert(&n->whole.b, x, t); }
+static hv up(norm *n, hv x) {
+  return hlo_build_convert(&n->whole.b, x, n->type);
+}
+static hv down(norm *n, hv x, hlo_dtype t) {
+  return hlo_build_convert(&n->whole.b, x, t);
+}
 
 static hv mean_of(norm *n, hv x) {
   expand *e = &n->feature;
@@ -104,10 +109,13 @@ static bool expandable(const hlo_instr *i) {
 
 lemnos_status hlo_opt_batch_norm_expander(hlo_pass_ctx *ctx, hlo_module *m, bool *changed) {
   for (int c = 0; c < m->n_computations; c++)
-    HLO_FOR_EACH_SAFE(i, m->computations[c]) {
+    HLO_FOR_EACH_SAFE (i, m->computations[c]) {
       if (hlo_op_table[i->op].family != HLO_FAMILY_NORM || !expandable(i) || !hlo_opt_allowed(ctx)) continue;
-      hlo_instr *r = i->op == HLO_OP_BATCH_NORM_INFERENCE ? inference(i) : i->op == HLO_OP_BATCH_NORM_TRAINING ? training(i) : grad(i);
-      if (r->shape != i->shape) LEMNOS_PANIC("batch-norm-expander: %s changes its shape", hlo_op_table[i->op].text_name);
+      hlo_instr *r = i->op == HLO_OP_BATCH_NORM_INFERENCE  ? inference(i)
+                     : i->op == HLO_OP_BATCH_NORM_TRAINING ? training(i)
+                                                           : grad(i);
+      if (r->shape != i->shape)
+        LEMNOS_PANIC("batch-norm-expander: %s changes its shape", hlo_op_table[i->op].text_name);
       expand_finish(i, r);
       *changed = true;
     }

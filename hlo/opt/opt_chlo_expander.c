@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// CHLO operations (and complex StableHLO ones) without a kernel form become formulas of operations that have one: special
-// functions (expand_special.c; narrower floats are computed in f32 and rounded once), complex functions (expand_complex.c),
-// top_k as a stable sort of values and positions, scan as a while.
+// CHLO operations (and complex StableHLO ones) without a kernel form become formulas of operations that have one:
+// special functions (expand_special.c; narrower floats are computed in f32 and rounded once), complex functions
+// (expand_complex.c), top_k as a stable sort of values and positions, scan as a while.
 // The interpreter never runs this: it has these operations itself, more accurately.
-// Needs: nothing. Leaves: no CHLO operation but those that kernels have (see hlo/kernel/lower.c), dynamic shapes and quantized types.
+// Needs: nothing. Leaves: no CHLO operation but those that kernels have (see hlo/kernel/lower.c), dynamic shapes and
+// quantized types.
 #include "hlo/opt/algsimp.h"
 #include "hlo/opt/expand.h"
 
@@ -36,7 +37,8 @@ static hlo_instr *expand_elementwise(hlo_instr *i) {
 static hlo_computation *greater_computation(hlo_module *m, hlo_dtype t, hlo_dtype index) {
   hlo_computation *c = hlo_computation_create(m, STRV("greater"));
   hlo_builder b = hlo_builder_end(c);
-  const hlo_shape *value = hlo_shape_array(m->shapes, t, 0, NULL), *position = hlo_shape_array(m->shapes, index, 0, NULL);
+  const hlo_shape *value = hlo_shape_array(m->shapes, t, 0, NULL),
+                  *position = hlo_shape_array(m->shapes, index, 0, NULL);
   hlo_instr *x = hlo_build_parameter(&b, value, STRV("x")), *y = hlo_build_parameter(&b, value, STRV("y"));
   (void)hlo_build_parameter(&b, position, STRV("i"));
   (void)hlo_build_parameter(&b, position, STRV("j"));
@@ -49,7 +51,8 @@ static hlo_computation *greater_computation(hlo_module *m, hlo_dtype t, hlo_dtyp
 
 static hlo_instr *expand_top_k(hlo_instr *i) {
   hlo_instr *x = i->operands[0], *out[2];
-  if (!hlo_shape_is_tuple(i->shape) || i->shape->n_elements != 2 || x->shape->layout || x->shape->quant || !hlo_shape_is_static(x->shape))
+  if (!hlo_shape_is_tuple(i->shape) || i->shape->n_elements != 2 || x->shape->layout || x->shape->quant ||
+      !hlo_shape_is_static(x->shape))
     return NULL;
   hlo_builder b = hlo_builder_before(i);
   hlo_module *m = b.module;
@@ -77,9 +80,10 @@ static hlo_instr *expand_one(hlo_instr *i) {
 
 lemnos_status hlo_opt_chlo_expander(hlo_pass_ctx *ctx, hlo_module *m, bool *changed) {
   for (int c = 0; c < m->n_computations; c++)
-    HLO_FOR_EACH_SAFE(i, m->computations[c]) {
-      bool candidate = hlo_op_table[i->op].family == HLO_FAMILY_CHLO || i->op == HLO_OP_TOP_K ||
-                       (hlo_op_has(i->op, HLO_TRAIT_E) && i->n_operands && hlo_dtype_is_complex(i->operands[0]->shape->dtype));
+    HLO_FOR_EACH_SAFE (i, m->computations[c]) {
+      bool candidate =
+          hlo_op_table[i->op].family == HLO_FAMILY_CHLO || i->op == HLO_OP_TOP_K ||
+          (hlo_op_has(i->op, HLO_TRAIT_E) && i->n_operands && hlo_dtype_is_complex(i->operands[0]->shape->dtype));
       if (!candidate) continue;
       hlo_instr *r = expand_one(i);
       if (!r) continue;

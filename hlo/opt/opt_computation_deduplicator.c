@@ -7,7 +7,7 @@
 
 static uint64_t hash_of(const hlo_computation *c) {
   uint64_t h = (uint64_t)c->n_params;
-  HLO_FOR_EACH(i, c) {
+  HLO_FOR_EACH (i, c) {
     h = hash_u64((uint64_t)i->op, hash_u64((uint64_t)(uintptr_t)i->shape, h));
     if (i->attrs) h = hash_u64(hlo_attrs_hash(hlo_op_table[i->op].attrs, i->attrs), h);
   }
@@ -26,7 +26,7 @@ static bool same_instr(const hlo_instr *x, const hlo_instr *y) {
 
 static int number(hlo_computation *c) {
   int n = 0;
-  HLO_FOR_EACH(i, c) i->scratch = n++;
+  HLO_FOR_EACH (i, c) i->scratch = n++;
   return n;
 }
 
@@ -39,9 +39,10 @@ static bool same(hlo_computation *a, hlo_computation *b) {
 
 static bool redirect(hlo_module *m, hlo_computation *const *instead) {
   bool any = false;
-  for (int c = 0; c < m->n_computations; c++) HLO_FOR_EACH(i, m->computations[c])
-  for (int n = 0; n < i->n_called; n++)
-    if (instead[i->called[n]->id]) i->called[n] = instead[i->called[n]->id], any = true;
+  for (int c = 0; c < m->n_computations; c++)
+    HLO_FOR_EACH (i, m->computations[c])
+      for (int n = 0; n < i->n_called; n++)
+        if (instead[i->called[n]->id]) i->called[n] = instead[i->called[n]->id], any = true;
   return any;
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Constant folding: elementwise operations (by the loops of hlo/eval.h, so that results are those of the interpreter bit for
-// bit), convert, data movement and small reductions, when all operands are constants.
+// Constant folding: elementwise operations (by the loops of hlo/eval.h, so that results are those of the interpreter
+// bit for bit), convert, data movement and small reductions, when all operands are constants.
 //
-// Splats stay splats: op(splat, splat) is computed on one element whatever the shape. Everything else is folded only if the
-// result is at most SMALL bytes, or no larger than its largest full-size operand, and within the pass's budget: a program does
-// not grow. A broadcast that is not uniform, and iota, stay as they are; they cost less than their values.
+// Splats stay splats: op(splat, splat) is computed on one element whatever the shape. Everything else is folded only if
+// the result is at most SMALL bytes, or no larger than its largest full-size operand, and within the pass's budget: a
+// program does not grow. A broadcast that is not uniform, and iota, stay as they are; they cost less than their values.
 // Needs: nothing. Leaves: no elementwise instruction whose operands are all splats.
 #include "hlo/eval.h"
 #include "hlo/opt/algsimp.h"
@@ -20,7 +20,9 @@ typedef struct folder {
   bool all_splat;
 } folder;
 
-static bool is_splat(const hlo_literal *l) { return l->splat || hlo_shape_elements(l->shape) == 1; }
+static bool is_splat(const hlo_literal *l) {
+  return l->splat || hlo_shape_elements(l->shape) == 1;
+}
 
 // The literals of all operands; a broadcast of a splat counts as one. False if some operand is none.
 static bool gather_operands(folder *f) {
@@ -85,7 +87,9 @@ static const hlo_literal *fold_elementwise(folder *f) {
   for (int k = 0; k < f->n; k++) {
     const hlo_literal *l = f->in[k];
     // The scalar predicate of select and the scalar bounds of clamp.
-    if (is_splat(l)) l = full(f, hlo_literal_splat(f->ctx->scratch, hlo_shape_with_dtype(f->m->shapes, f->i->shape, types[k]), l->data));
+    if (is_splat(l))
+      l = full(f,
+               hlo_literal_splat(f->ctx->scratch, hlo_shape_with_dtype(f->m->shapes, f->i->shape, types[k]), l->data));
     if (!l || !hlo_shape_same_dims(l->shape, f->i->shape)) return NULL;
     in[k] = l->data;
   }
@@ -104,9 +108,10 @@ static void row_major_strides(const hlo_shape *s, int64_t *stride) {
   }
 }
 
-// out[index] = in[first + sum step[d] * index[d]], for the index space `dims`; written at first_out with steps out_step.
-static void move_elements(int rank, const int64_t *dims, int bytes, char *out, int64_t first_out, const int64_t *out_step,
-                          const char *in, int64_t first, const int64_t *step) {
+// out[index] = in[first + sum step[d] * index[d]], for the index space `dims`; written at first_out with steps
+// out_step.
+static void move_elements(int rank, const int64_t *dims, int bytes, char *out, int64_t first_out,
+                          const int64_t *out_step, const char *in, int64_t first, const int64_t *step) {
   int64_t index[MAX_RANK] = {0}, n = 1;
   for (int d = 0; d < rank; d++) n *= dims[d];
   for (int64_t k = 0; k < n; k++) {
@@ -126,8 +131,8 @@ static const hlo_literal *fold_strided(folder *f, int64_t first, const int64_t *
   int64_t out_step[MAX_RANK];
   row_major_strides(f->i->shape, out_step);
   if (out)
-    move_elements(f->i->shape->rank, f->i->shape->dims, hlo_dtype_bytes(f->i->shape->dtype), out->data, 0, out_step, in->data,
-                  first, step);
+    move_elements(f->i->shape->rank, f->i->shape->dims, hlo_dtype_bytes(f->i->shape->dtype), out->data, 0, out_step,
+                  in->data, first, step);
   return out;
 }
 
@@ -140,8 +145,8 @@ static const hlo_literal *fold_concatenate(folder *f) {
     const hlo_literal *in = full(f, f->in[k]);
     if (!in) return NULL;
     row_major_strides(in->shape, step);
-    move_elements(in->shape->rank, in->shape->dims, hlo_dtype_bytes(in->shape->dtype), out->data, at * out_step[d], out_step,
-                  in->data, 0, step);
+    move_elements(in->shape->rank, in->shape->dims, hlo_dtype_bytes(in->shape->dtype), out->data, at * out_step[d],
+                  out_step, in->data, 0, step);
     at += in->shape->dims[d];
   }
   return out;
@@ -156,7 +161,8 @@ static const hlo_literal *fold_pad(folder *f) {
   hlo_literal *out = in ? create(f) : NULL;
   if (!out) return NULL;
   int bytes = hlo_dtype_bytes(f->i->shape->dtype);
-  for (int64_t k = 0; k < hlo_shape_elements(f->i->shape); k++) memcpy((char *)out->data + k * bytes, f->in[1]->data, (size_t)bytes);
+  for (int64_t k = 0; k < hlo_shape_elements(f->i->shape); k++)
+    memcpy((char *)out->data + k * bytes, f->in[1]->data, (size_t)bytes);
   row_major_strides(f->i->shape, out_step);
   row_major_strides(in->shape, step);
   for (int d = 0; d < p.n; d++) {
@@ -206,7 +212,8 @@ static const hlo_literal *fold_movement(folder *f) {
 static const hlo_literal *fold_bitcast(folder *f) {
   const hlo_literal *in = f->in[0];
   if (hlo_dtype_bytes(in->shape->dtype) != hlo_dtype_bytes(f->i->shape->dtype)) return NULL;
-  if (hlo_dtype_table[in->shape->dtype].bits != hlo_dtype_table[f->i->shape->dtype].bits || hlo_dtype_table[in->shape->dtype].bits < 8)
+  if (hlo_dtype_table[in->shape->dtype].bits != hlo_dtype_table[f->i->shape->dtype].bits ||
+      hlo_dtype_table[in->shape->dtype].bits < 8)
     return NULL;
   if (f->all_splat) return hlo_literal_splat(f->m->arena, f->i->shape, in->data);
   hlo_literal *out = worth_folding(f) ? create(f) : NULL;
@@ -221,9 +228,13 @@ static const hlo_literal *fold_reduce(folder *f) {
   bool swapped;
   hlo_dtype t = f->i->shape->dtype, types[2] = {t, t};
   hlo_eval_param param;
-  if (f->n != 2 || f->in[0]->shape->dtype != t || f->in[1]->shape->dtype != t || !(hlo_dtype_is_integer(t) || t == HLO_PRED)) return NULL;
+  if (f->n != 2 || f->in[0]->shape->dtype != t || f->in[1]->shape->dtype != t ||
+      !(hlo_dtype_is_integer(t) || t == HLO_PRED))
+    return NULL;
   if (!hlo_computation_is_binary(f->i->called[0], &op, &swapped) || !hlo_op_has(op, HLO_TRAIT_C)) return NULL;
-  if (f->i->called[0]->root->shape->dtype != t || hlo_shape_elements(f->in[0]->shape) > REDUCE_LIMIT || !worth_folding(f)) return NULL;
+  if (f->i->called[0]->root->shape->dtype != t || hlo_shape_elements(f->in[0]->shape) > REDUCE_LIMIT ||
+      !worth_folding(f))
+    return NULL;
   hlo_eval_fn fn = hlo_eval_lookup(op, NULL, 2, types, t, &param, NULL);
   const hlo_literal *in = full(f, f->in[0]);
   hlo_literal *out = fn && in ? create(f) : NULL;
@@ -233,7 +244,8 @@ static const hlo_literal *fold_reduce(folder *f) {
   row_major_strides(f->i->shape, stride);
   for (int d = 0; d < rank; d++)
     if (!hlo_i64s_contains(HLO_ATTRS(f->i, dimensions)->dimensions, d)) step[d] = stride[kept++];
-  for (int64_t k = 0; k < hlo_shape_elements(f->i->shape); k++) memcpy((char *)out->data + k * bytes, f->in[1]->data, (size_t)bytes);
+  for (int64_t k = 0; k < hlo_shape_elements(f->i->shape); k++)
+    memcpy((char *)out->data + k * bytes, f->in[1]->data, (size_t)bytes);
   for (int64_t k = 0; k < n; k++) {
     char *to = (char *)out->data + at * bytes;
     fn(&param, 1, (const void *const[]){to, (const char *)in->data + k * bytes}, to);
@@ -252,9 +264,12 @@ static const hlo_literal *fold(folder *f) {
   if (i->n_operands == 0 || !algsimp_plain(i) || hlo_shape_elements(i->shape) == 0) return NULL;
   if (!gather_operands(f)) return NULL;
   switch (i->op) {
-    case HLO_OP_RESHAPE: case HLO_OP_TRANSPOSE: case HLO_OP_SLICE: case HLO_OP_REVERSE: case HLO_OP_CONCATENATE:
-    case HLO_OP_PAD:
-      return fold_movement(f);
+    case HLO_OP_RESHAPE:
+    case HLO_OP_TRANSPOSE:
+    case HLO_OP_SLICE:
+    case HLO_OP_REVERSE:
+    case HLO_OP_CONCATENATE:
+    case HLO_OP_PAD: return fold_movement(f);
     case HLO_OP_BITCAST_CONVERT: return fold_bitcast(f);
     case HLO_OP_REDUCE: return fold_reduce(f);
     default: return hlo_op_has(i->op, HLO_TRAIT_E) ? fold_elementwise(f) : NULL;
@@ -263,7 +278,7 @@ static const hlo_literal *fold(folder *f) {
 
 lemnos_status hlo_opt_constant_folding(hlo_pass_ctx *ctx, hlo_module *m, bool *changed) {
   for (int c = 0; c < m->n_computations; c++)
-    HLO_FOR_EACH_SAFE(i, m->computations[c]) {
+    HLO_FOR_EACH_SAFE (i, m->computations[c]) {
       if (i->n_uses == 0 && m->computations[c]->root != i) continue;
       folder f = {.ctx = ctx, .m = m, .i = i};
       const hlo_literal *l = fold(&f);

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inserts the copies that make buffer assignment's forced aliases legal (hlo/analysis/buffers.h), then removes those that liveness
-// shows to be needless. The last pass: the order of instructions is final afterwards.
+// Inserts the copies that make buffer assignment's forced aliases legal (hlo/analysis/buffers.h), then removes those
+// that liveness shows to be needless. The last pass: the order of instructions is final afterwards.
 //
 // 1. Every while and conditional gets computations of its own (buffers belong to one call).
-// 2. Copies stand at: each leaf of the entry's root; each leaf of a while's operand; each leaf of a body's root (through a second copy when it
-//    is another slot of the carried value, since all slots are written before any old one may be read again); branch roots.
-// 3. For each copy, in that order, source and copy are merged if their groups do not interfere (alias.h); the copy then goes away.
+// 2. Copies stand at: each leaf of the entry's root; each leaf of a while's operand; each leaf of a body's root
+//   (through a second copy when it
+//    is another slot of the carried value, since all slots are written before any old one may be read again); branch
+//    roots.
+// 3. For each copy, in that order, source and copy are merged if their groups do not interfere (alias.h); the copy then
+//   goes away.
 // Needs: calls inlined. Leaves: no illegal sharing; no copy that the analysis can do without.
 #include "hlo/analysis/alias.h"
 #include "hlo/opt/opt_internal.h"
@@ -17,7 +20,7 @@ typedef struct state {
 } state;
 
 static void own_computations(hlo_computation *c, bitset *claimed, bool *changed) {
-  HLO_FOR_EACH(i, c) {
+  HLO_FOR_EACH (i, c) {
     if (i->op != HLO_OP_WHILE && i->op != HLO_OP_CONDITIONAL) continue;
     for (int n = 0; n < i->n_called; n++) {
       if (i->called[n]->id < claimed->n_bits && !bitset_get(claimed, i->called[n]->id)) {
@@ -77,7 +80,8 @@ static void copy_body_root(state *s, hlo_computation *body) {
   bool *own = ARENA_ARRAY(s->scratch, bool, n + 1);
   for (int e = 0; e < n; e++) {
     parts[e] = hlo_build_get(&b, root, e);
-    own[e] = parts[e]->op == HLO_OP_GET_TUPLE_ELEMENT && parts[e]->operands[0] == param && HLO_ATTRS(parts[e], get_tuple_element)->index == e;
+    own[e] = parts[e]->op == HLO_OP_GET_TUPLE_ELEMENT && parts[e]->operands[0] == param &&
+             HLO_ATTRS(parts[e], get_tuple_element)->index == e;
   }
   // First all that comes straight from other slots (or twice from one value), then the writes.
   for (int e = 0; e < n; e++)
@@ -88,7 +92,7 @@ static void copy_body_root(state *s, hlo_computation *body) {
 }
 
 static void insert(state *s, hlo_computation *c) {
-  HLO_FOR_EACH_SAFE(i, c) {
+  HLO_FOR_EACH_SAFE (i, c) {
     if (i->op == HLO_OP_WHILE) {
       copy_body_root(s, i->called[1]);
       hlo_builder b = hlo_builder_before(i);

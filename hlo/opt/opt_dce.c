@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dead code elimination: backwards over each computation, removes instructions without uses and without side effects, then
-// computations that nobody calls. Parameters stay (their numbers are the signature). Needs: nothing. Leaves: every instruction is
-// used, the root, a parameter, or has an effect; callees stand before callers. A while is removed when dead only if its trip count is known: it might not end.
+// Dead code elimination: backwards over each computation, removes instructions without uses and without side effects,
+// then computations that nobody calls. Parameters stay (their numbers are the signature). Needs: nothing. Leaves: every
+// instruction is used, the root, a parameter, or has an effect; callees stand before callers. A while is removed when
+// dead only if its trip count is known: it might not end.
 #include <string.h>
 
 #include "hlo/opt/opt_internal.h"
@@ -12,7 +13,9 @@ bool hlo_opt_is_removable(const hlo_instr *i) {
   return !hlo_instr_has_side_effect(i);
 }
 
-static bool is_linked(const hlo_instr *i) { return i->prev || i->next || i->parent->first == i; }
+static bool is_linked(const hlo_instr *i) {
+  return i->prev || i->next || i->parent->first == i;
+}
 
 void hlo_opt_remove_dead(hlo_instr *i) {
   if (!is_linked(i) || !hlo_opt_is_removable(i)) return;  // it may have gone already as an operand's operand
@@ -44,7 +47,7 @@ static bool sweep(hlo_computation *c) {
 static void mark(hlo_computation *c, bitset *seen, hlo_computation **order, int *n_order) {
   if (bitset_get(seen, c->id)) return;
   bitset_set(seen, c->id);
-  HLO_FOR_EACH(i, c)
+  HLO_FOR_EACH (i, c)
     for (int n = 0; n < i->n_called; n++) mark(i->called[n], seen, order, n_order);
   order[(*n_order)++] = c;
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// fft as dots and elementwise operations: Cooley and Tukey's splitting over the factors of the length, each factor's transform a
-// dot with a constant matrix, which suits every device and costs 4 p operations a point for a factor p.
+// fft as dots and elementwise operations: Cooley and Tukey's splitting over the factors of the length, each factor's
+// transform a dot with a constant matrix, which suits every device and costs 4 p operations a point for a factor p.
 //
 //   X[k1 + n1 k2] = sum_j2 w_n^(j2 k1) w_n2^(j2 k2) sum_j1 x[j1 n2 + j2] w_n1^(j1 k1)
-// Real and imaginary parts are separate arrays, side by side in the dot: [re im] [c s; -s c]. Twiddle factors are computed in
-// double with the exponent reduced exactly, and rounded once. RFFT transforms with zero imaginary parts and keeps n/2 + 1; IRFFT
-// first puts the conjugates in place. Lengths with a prime factor above MAX_FACTOR stay.
-// f32 is computed in f64 where that costs little. f64 is left to the host when there is a target: the loss of a dozen ulp in
-// small elements that a direct sum has would show there.
+// Real and imaginary parts are separate arrays, side by side in the dot: [re im] [c s; -s c]. Twiddle factors are
+// computed in double with the exponent reduced exactly, and rounded once. RFFT transforms with zero imaginary parts and
+// keeps n/2 + 1; IRFFT first puts the conjugates in place. Lengths with a prime factor above MAX_FACTOR stay.
+// f32 is computed in f64 where that costs little. f64 is left to the host when there is a target: the loss of a dozen
+// ulp in small elements that a direct sum has would show there.
 // Needs: nothing. Leaves: no fft, but such.
 #include <math.h>
 
@@ -57,7 +57,9 @@ static double angle(fft *f, int64_t a, int64_t b, int64_t n) {  // of w_n^(a b)
   return f->sign * 2 * M_PI * (double)((a % n) * (b % n) % n) / (double)n;
 }
 
-static hv reshape(fft *f, hv x, int rank, const int64_t *dims) { return hlo_build_reshape(&f->b, x, rank, dims); }
+static hv reshape(fft *f, hv x, int rank, const int64_t *dims) {
+  return hlo_build_reshape(&f->b, x, rank, dims);
+}
 
 static hv transpose(fft *f, hv x, int a, int b) {
   int64_t permutation[MAX_RANK];
@@ -67,7 +69,8 @@ static hv transpose(fft *f, hv x, int a, int b) {
 
 // x [rows, p] by one dot.
 static pair base(fft *f, pair x, int64_t rows, int64_t p) {
-  int64_t dims[2] = {2 * p, 2 * p}, zero = 0, one = 1, start[2] = {0, 0}, middle[2] = {0, p}, half[2] = {rows, p}, end[2] = {rows, 2 * p};
+  int64_t dims[2] = {2 * p, 2 * p}, zero = 0, one = 1, start[2] = {0, 0}, middle[2] = {0, p}, half[2] = {rows, p},
+          end[2] = {rows, 2 * p};
   if (p == 1) return x;
   hlo_literal *l = new_literal(f, 2, dims);
   for (int64_t j = 0; j < p; j++)
@@ -117,7 +120,8 @@ static pair twiddle(fft *f, pair x, int64_t n1, int64_t n2) {
 static pair transform(fft *f, pair x, int64_t rows, int64_t n) {
   int64_t n1 = factor_of(n), n2 = n / n1;
   if (n2 == 1) return base(f, x, rows, n);
-  int64_t split[3] = {rows, n1, n2}, by_j2[2] = {rows * n2, n1}, turned[3] = {rows, n2, n1}, by_k1[2] = {rows * n1, n2}, whole[2] = {rows, n};
+  int64_t split[3] = {rows, n1, n2}, by_j2[2] = {rows * n2, n1}, turned[3] = {rows, n2, n1}, by_k1[2] = {rows * n1, n2},
+          whole[2] = {rows, n};
   BOTH(x, reshape(f, transpose(f, reshape(f, v, 3, split), 1, 2), 2, by_j2));
   x = base(f, x, rows * n2, n1);
   BOTH(x, reshape(f, v, 3, turned));
@@ -184,8 +188,10 @@ static hlo_instr *expand_fft(hlo_instr *i, const hlo_pass_ctx *ctx) {
   if (type == HLO_F32 && hlo_opt_wide_inside(ctx)) f.type = HLO_F64;
   expand e_ = {.b = f.b, .s = hlo_shape_with_dtype(f.m->shapes, in->shape, type)}, *e = &e_;
   pair x = {in, NULL};
-  if (hlo_dtype_is_complex(in->shape->dtype)) x = (pair){REAL(in), IMAG(in)};
-  else x.im = K(0);
+  if (hlo_dtype_is_complex(in->shape->dtype))
+    x = (pair){REAL(in), IMAG(in)};
+  else
+    x.im = K(0);
   BOTH(x, hlo_build_convert(&f.b, v, f.type));
   int64_t n = a->fft_length.data[dims - 1];
   if (a->fft_type == HLO_FFT_TYPE_IRFFT) {
@@ -204,7 +210,7 @@ static hlo_instr *expand_fft(hlo_instr *i, const hlo_pass_ctx *ctx) {
 
 lemnos_status hlo_opt_fft_expander(hlo_pass_ctx *ctx, hlo_module *m, bool *changed) {
   for (int c = 0; c < m->n_computations; c++)
-    HLO_FOR_EACH_SAFE(i, m->computations[c]) {
+    HLO_FOR_EACH_SAFE (i, m->computations[c]) {
       if (i->op != HLO_OP_FFT || !algsimp_plain(i) || i->shape->rank > MAX_RANK || !hlo_opt_allowed(ctx)) continue;
       hlo_instr *r = expand_fft(i, ctx);
       if (!r) continue;

@@ -4,13 +4,12 @@
 
 #include "hlo/opt/opt_fusion_internal.h"
 
-// --- the module
-// ----------------------------------------------------------------------------------------------------------------
+// --- the module ----------------------------------------------------------------------------------
 
 static void visit(arena *scratch, hlo_computation *c, bitset *seen, fusion_computations *out) {
   if (bitset_get(seen, c->id)) return;
   bitset_set(seen, c->id);
-  HLO_FOR_EACH(i, c) {
+  HLO_FOR_EACH (i, c) {
     if (i->op != HLO_OP_WHILE && i->op != HLO_OP_CONDITIONAL && i->op != HLO_OP_CALL) continue;
     for (int n = 0; n < i->n_called; n++) visit(scratch, i->called[n], seen, out);
   }
@@ -27,8 +26,8 @@ fusion_computations fusion_executed(arena *scratch, const hlo_module *m) {
 static void place(hlo_computation *c, bitset *seen, hlo_computation **order, int *n) {
   if (bitset_get(seen, c->id)) return;
   bitset_set(seen, c->id);
-  HLO_FOR_EACH(i, c)
-  for (int k = 0; k < i->n_called; k++) place(i->called[k], seen, order, n);
+  HLO_FOR_EACH (i, c)
+    for (int k = 0; k < i->n_called; k++) place(i->called[k], seen, order, n);
   order[(*n)++] = c;
 }
 
@@ -41,8 +40,7 @@ void fusion_order_computations(arena *scratch, hlo_module *m) {
   memcpy(m->computations, order, sizeof *order * (size_t)n);
 }
 
-// --- operations
-// ------------------------------------------------------------------------------------------------------------------
+// --- operations ----------------------------------------------------------------------------------
 
 bool fusion_fits(const hlo_pass_ctx *ctx, const hlo_instr *i) {
   int64_t range = ctx->target ? ctx->target->max_storage_range : 0;
@@ -69,10 +67,8 @@ static bool is_data_movement(const hlo_instr *i) {
     case HLO_OP_TRANSPOSE:
     case HLO_OP_BITCAST:
     case HLO_OP_BITCAST_CONVERT:
-    case HLO_OP_COPY:
-      return true;
-    default:
-      return false;
+    case HLO_OP_COPY: return true;
+    default: return false;
   }
 }
 
@@ -130,26 +126,20 @@ int fusion_weight(const hlo_instr *i) {
     case HLO_OP_REAL:
     case HLO_OP_IMAG:
     case HLO_OP_COMPLEX:
-    case HLO_OP_DYNAMIC_SLICE:
-      return 0;
+    case HLO_OP_DYNAMIC_SLICE: return 0;
     case HLO_OP_PAD:
-    case HLO_OP_GATHER:
-      return 4;
-    case HLO_OP_CONCATENATE:
-      return 3 * i->n_operands;
+    case HLO_OP_GATHER: return 4;
+    case HLO_OP_CONCATENATE: return 3 * i->n_operands;
     case HLO_OP_DIVIDE:
-    case HLO_OP_REMAINDER:
-      return is_integer(i) ? 16 : 5 * scale;
+    case HLO_OP_REMAINDER: return is_integer(i) ? 16 : 5 * scale;
     case HLO_OP_SQRT:
-    case HLO_OP_RSQRT:
-      return 5 * scale;
+    case HLO_OP_RSQRT: return 5 * scale;
     case HLO_OP_EXPONENTIAL:
     case HLO_OP_LOG:
     case HLO_OP_EXPONENTIAL_MINUS_ONE:
     case HLO_OP_LOG_PLUS_ONE:
     case HLO_OP_LOGISTIC:
-    case HLO_OP_CBRT:
-      return 20 * scale;
+    case HLO_OP_CBRT: return 20 * scale;
     case HLO_OP_SINE:
     case HLO_OP_COSINE:
     case HLO_OP_TAN:
@@ -164,12 +154,9 @@ int fusion_weight(const hlo_instr *i) {
     case HLO_OP_ATAN2:
     case HLO_OP_ASINH:
     case HLO_OP_ACOSH:
-    case HLO_OP_ATANH:
-      return 30 * scale;
-    case HLO_OP_POWER:
-      return 50 * scale;
-    default:
-      return scale;
+    case HLO_OP_ATANH: return 30 * scale;
+    case HLO_OP_POWER: return 50 * scale;
+    default: return scale;
   }
 }
 
@@ -203,8 +190,7 @@ int fusion_max_operands(const hlo_target *t, int n_outputs) {
   return limit > 64 ? 64 : limit < 1 ? 1 : limit;
 }
 
-// --- fusion instructions
-// -----------------------------------------------------------------------------------------------------------
+// --- fusion instructions -------------------------------------------------------------------------
 
 static bool is_named(const hlo_instr *i) {
   return i->op != HLO_OP_PARAMETER && i->op != HLO_OP_CONSTANT && i->op != HLO_OP_TUPLE &&

@@ -65,8 +65,7 @@ static bool is_loop_op(const fuser *f, const hlo_instr *i) {
   return known(f, i) && fusion_is_loop_op(f->ctx, i);
 }
 
-// --- regions
-// -----------------------------------------------------------------------------------------------------------------------
+// --- regions -------------------------------------------------------------------------------------
 
 typedef struct grower {
   fuser *f;
@@ -153,8 +152,7 @@ static void grow_region(fuser *f, hlo_instr *hero) {
   claim(&g, best, best_root);
 }
 
-// --- where values may go
-// ---------------------------------------------------------------------------------------------------------------
+// --- where values may go -------------------------------------------------------------------------
 
 // Number of arrays that i updates in place (its first operands); 0 for others.
 static int n_updated(const hlo_instr *i) {
@@ -177,12 +175,9 @@ static bool slot_is_open(const fuser *f, const hlo_instr *i, int o) {
   switch (i->op) {
     case HLO_OP_DOT_GENERAL:
       return f->ctx->target && f->ctx->target->cls == HLO_TARGET_CPU && is_window(i->operands[o]);
-    case HLO_OP_CONVOLUTION:
-      return false;
-    case HLO_OP_REDUCE:
-      return true;
-    default:
-      return o >= n_updated(i);
+    case HLO_OP_CONVOLUTION: return false;
+    case HLO_OP_REDUCE: return true;
+    default: return o >= n_updated(i);
   }
 }
 
@@ -206,8 +201,7 @@ static bool reads_updated(const fuser *f, const hlo_instr *i) {
   return false;
 }
 
-// --- indices
-// ------------------------------------------------------------------------------------------------------------------------------
+// --- indices -------------------------------------------------------------------------------------
 
 enum { SCALAR_INDEX = 2 };
 
@@ -243,28 +237,15 @@ static void operand_index(const fuser *f, const hlo_instr *i, int o, uint64_t x,
     return;
   }
   switch (i->op) {
-    case HLO_OP_BROADCAST_IN_DIM:
-      *v = broadcast_volume(f, i, volume);
-      return;
+    case HLO_OP_BROADCAST_IN_DIM: *v = broadcast_volume(f, i, volume); return;
     case HLO_OP_PAD:
-    case HLO_OP_CONCATENATE:
-      *v = volume * ratio(in, i->shape);
-      return;
-    case HLO_OP_DYNAMIC_UPDATE_SLICE:
-      *v = (double)hlo_shape_elements(i->operands[1]->shape);
-      return;
-    case HLO_OP_SCATTER:
-      *v = (double)hlo_shape_elements(i->operands[i->n_operands - 1]->shape);
-      return;
+    case HLO_OP_CONCATENATE: *v = volume * ratio(in, i->shape); return;
+    case HLO_OP_DYNAMIC_UPDATE_SLICE: *v = (double)hlo_shape_elements(i->operands[1]->shape); return;
+    case HLO_OP_SCATTER: *v = (double)hlo_shape_elements(i->operands[i->n_operands - 1]->shape); return;
     case HLO_OP_REDUCE:
-    case HLO_OP_DOT_GENERAL:
-      *v = (double)hlo_shape_elements(in);
-      return;
-    case HLO_OP_COPY:
-      *y = x;
-      return;
-    default:
-      break;
+    case HLO_OP_DOT_GENERAL: *v = (double)hlo_shape_elements(in); return;
+    case HLO_OP_COPY: *y = x; return;
+    default: break;
   }
   if (!hlo_op_has(i->op, HLO_TRAIT_E)) return;
   bool retyped = f->region && f->region->reshaped && f->region_of[i->id] == f->region;
@@ -296,8 +277,7 @@ static bool find_indices(fuser *f, member *m) {
   return true;
 }
 
-// --- which producers
-// ----------------------------------------------------------------------------------------------------------------------
+// --- which producers -----------------------------------------------------------------------------
 
 // Costs no more to compute than to read.
 static bool is_free(const hlo_instr *p) {
@@ -308,12 +288,9 @@ static bool is_free(const hlo_instr *p) {
     case HLO_OP_RESHAPE:
     case HLO_OP_BITCAST:
     case HLO_OP_SLICE:
-    case HLO_OP_DYNAMIC_SLICE:
-      return true;
-    case HLO_OP_CONVERT:
-      return hlo_dtype_bytes(p->operands[0]->shape->dtype) <= hlo_dtype_bytes(p->shape->dtype);
-    default:
-      return p->n_operands && fusion_elements(p->shape) <= 1 && fusion_weight(p) <= MAX_DUPLICATE_WEIGHT;
+    case HLO_OP_DYNAMIC_SLICE: return true;
+    case HLO_OP_CONVERT: return hlo_dtype_bytes(p->operands[0]->shape->dtype) <= hlo_dtype_bytes(p->shape->dtype);
+    default: return p->n_operands && fusion_elements(p->shape) <= 1 && fusion_weight(p) <= MAX_DUPLICATE_WEIGHT;
   }
 }
 
@@ -427,8 +404,7 @@ static bool accept(fuser *f, hlo_instr *p, member *m) {
   return fits_target(f, p) && !repeats_too_much(f, p, m);
 }
 
-// --- groups
-// ----------------------------------------------------------------------------------------------------------------------------------
+// --- groups --------------------------------------------------------------------------------------
 
 static void add_candidates(fuser *f, hlo_instr *i) {
   for (int o = 0; o < i->n_operands; o++) {
@@ -550,11 +526,11 @@ static bool fuse_computation(hlo_pass_ctx *ctx, hlo_computation *c) {
   f.counted = ARENA_ARRAY(f.scratch, int32_t, f.n_ids + 1);
   f.members = ARENA_ARRAY(f.scratch, member, FUSION_MAX_MEMBERS + MAX_EPILOGUE + 2);
   int64_t position = 0;
-  HLO_FOR_EACH(i, c) i->scratch = position++;
-  HLO_FOR_EACH(i, c)
-  if (fusion_is_hero(i) && i->op != HLO_OP_REDUCE) grow_region(&f, i);
-  HLO_FOR_EACH(i, c)
-  if (i->op == HLO_OP_REDUCE && fusion_is_hero(i)) grow_region(&f, i);
+  HLO_FOR_EACH (i, c) i->scratch = position++;
+  HLO_FOR_EACH (i, c)
+    if (fusion_is_hero(i) && i->op != HLO_OP_REDUCE) grow_region(&f, i);
+  HLO_FOR_EACH (i, c)
+    if (i->op == HLO_OP_REDUCE && fusion_is_hero(i)) grow_region(&f, i);
   bool changed = false;
   for (hlo_instr *i = c->last, *prev; i; i = prev) {
     prev = i->prev;

@@ -6,7 +6,8 @@
 #include "hlo/builder.h"
 #include "hlo/opt/pass.h"
 
-#define P(name, function, summary, needs_target) lemnos_status function(hlo_pass_ctx *ctx, hlo_module *m, bool *changed);
+#define P(name, function, summary, needs_target) \
+  lemnos_status function(hlo_pass_ctx *ctx, hlo_module *m, bool *changed);
 #include "hlo/opt/passes.def"
 #undef P
 

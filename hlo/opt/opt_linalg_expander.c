@@ -3,9 +3,11 @@
 //
 //   cholesky (lower)  L = 0; for j: v = a[:, j] - L conj(L[j, :])^T; d = sqrt(v[j]); L[:, j] = v / d below j, d at j
 //   triangular_solve  x = 0; for rows i in order: x[i, :] = (b[i, :] - e[i, :] x) / e[i, i]
-// An upper factor is the conjugate transpose of the lower one; a solve from the right, or with a transposed matrix, is a solve
-// from the left with matrices transposed. Only the triangle that the operation reads is used: the other may hold anything.
-// Types narrower than f32 are computed in f32, and those up to f32 in f64 where that costs little. Matrices of at most UNROLL rows are unrolled.
+// An upper factor is the conjugate transpose of the lower one; a solve from the right, or with a transposed matrix, is
+// a solve from the left with matrices transposed. Only the triangle that the operation reads is used: the other may
+// hold anything.
+// Types narrower than f32 are computed in f32, and those up to f32 in f64 where that costs little. Matrices of at most
+// UNROLL rows are unrolled.
 // Needs: nothing. Leaves: neither operation, but for dynamic shapes.
 #include "hlo/opt/algsimp.h"
 #include "hlo/opt/expand.h"
@@ -13,15 +15,17 @@
 enum { UNROLL = 4, MAX_RANK = 32 };
 
 typedef struct matrix_loop {
-  hlo_builder b;       // cursor of the step
+  hlo_builder b;  // cursor of the step
   hlo_module *m;
-  int rank;            // of the matrices, batch dimensions first
+  int rank;  // of the matrices, batch dimensions first
   const int64_t *batch;
   int64_t n, columns;  // rows; columns of the right-hand sides
   bool backward, unit;
 } matrix_loop;
 
-static hv index_constant(matrix_loop *l, int64_t v) { return hlo_build_scalar_i64(&l->b, HLO_S32, v); }
+static hv index_constant(matrix_loop *l, int64_t v) {
+  return hlo_build_scalar_i64(&l->b, HLO_S32, v);
+}
 
 // x[..., row, column] of the given sizes, from (i or 0).
 static hv window(matrix_loop *l, hv x, hv row, hv column, int64_t rows, int64_t columns) {
@@ -79,7 +83,9 @@ static hv along(matrix_loop *l, hv x, int dim, hlo_comparison_direction d, hv i)
   return hlo_build_compare(&l->b, d, hlo_build_iota(&l->b, s, dim), at);
 }
 
-static hv zero_like(matrix_loop *l, hv x) { return hlo_build_splat_f64(&l->b, x->shape, 0); }
+static hv zero_like(matrix_loop *l, hv x) {
+  return hlo_build_splat_f64(&l->b, x->shape, 0);
+}
 
 static hv spread_to(matrix_loop *l, hv x, const hlo_shape *s) {  // sizes 1 stretched
   int64_t map[MAX_RANK];
@@ -89,7 +95,8 @@ static hv spread_to(matrix_loop *l, hv x, const hlo_shape *s) {  // sizes 1 stre
 
 static hv cholesky_step(matrix_loop *l, hv j, hv a, hv result) {
   expand x_ = {.b = l->b}, *e = &x_;
-  hv v = SUB(window(l, a, NULL, j, l->n, 1), product(l, result, conjugate(l, window(l, result, j, NULL, 1, l->n)), true));
+  hv v =
+      SUB(window(l, a, NULL, j, l->n, 1), product(l, result, conjugate(l, window(l, result, j, NULL, 1, l->n)), true));
   hv pivot = window(l, v, j, NULL, 1, 1), d;
   bool complex = hlo_dtype_is_complex(v->shape->dtype);
   if (complex) {
@@ -152,8 +159,12 @@ static hv run_loop(matrix_loop *l, int n_inputs, hv *inputs, const hlo_shape *re
   return hlo_build_get(&l->b, loop, n - 1);
 }
 
-static hv cholesky_adapter(matrix_loop *l, hv t, hv *inputs, hv result) { return cholesky_step(l, t, inputs[0], result); }
-static hv solve_adapter(matrix_loop *l, hv t, hv *inputs, hv result) { return solve_step(l, t, inputs[0], inputs[1], result); }
+static hv cholesky_adapter(matrix_loop *l, hv t, hv *inputs, hv result) {
+  return cholesky_step(l, t, inputs[0], result);
+}
+static hv solve_adapter(matrix_loop *l, hv t, hv *inputs, hv result) {
+  return solve_step(l, t, inputs[0], inputs[1], result);
+}
 
 static matrix_loop begin(hlo_instr *i, bool wide, hlo_dtype *type) {
   matrix_loop l = {.b = hlo_builder_before(i), .m = i->parent->module, .rank = i->shape->rank};
@@ -179,7 +190,8 @@ static hlo_instr *expand_solve(hlo_instr *i, bool wide) {
   hlo_dtype type;
   matrix_loop l = begin(i, wide, &type);
   hv in[2] = {hlo_build_convert(&l.b, i->operands[0], type), hlo_build_convert(&l.b, i->operands[1], type)};
-  bool adjoint = at->transpose_a == HLO_TRANSPOSE_ADJOINT, turned = adjoint || at->transpose_a == HLO_TRANSPOSE_TRANSPOSE;
+  bool adjoint = at->transpose_a == HLO_TRANSPOSE_ADJOINT,
+       turned = adjoint || at->transpose_a == HLO_TRANSPOSE_TRANSPOSE;
   bool flip = turned != !at->left_side;
   if (flip) in[0] = transposed(&l.b, in[0]);
   if (adjoint) in[0] = conjugate(&l, in[0]);
@@ -195,9 +207,11 @@ static hlo_instr *expand_solve(hlo_instr *i, bool wide) {
 
 lemnos_status hlo_opt_linalg_expander(hlo_pass_ctx *ctx, hlo_module *m, bool *changed) {
   for (int c = 0; c < m->n_computations; c++)
-    HLO_FOR_EACH_SAFE(i, m->computations[c]) {
+    HLO_FOR_EACH_SAFE (i, m->computations[c]) {
       if (i->op != HLO_OP_CHOLESKY && i->op != HLO_OP_TRIANGULAR_SOLVE) continue;
-      if (!algsimp_plain(i) || i->shape->rank > MAX_RANK - 2 || hlo_shape_elements(i->shape) == 0 || !hlo_opt_allowed(ctx)) continue;
+      if (!algsimp_plain(i) || i->shape->rank > MAX_RANK - 2 || hlo_shape_elements(i->shape) == 0 ||
+          !hlo_opt_allowed(ctx))
+        continue;
       bool wide = hlo_opt_wide_inside(ctx);
       hlo_instr *r = i->op == HLO_OP_CHOLESKY ? expand_cholesky(i, wide) : expand_solve(i, wide);
       if (r->shape != i->shape) LEMNOS_PANIC("linalg-expander: %s changes its shape", hlo_op_table[i->op].text_name);

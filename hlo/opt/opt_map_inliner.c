@@ -5,9 +5,10 @@
 
 static bool inlinable(const hlo_instr *map) {
   if (!algsimp_plain(map)) return false;
-  HLO_FOR_EACH(i, map->called[0]) {
+  HLO_FOR_EACH (i, map->called[0]) {
     if (!hlo_shape_is_array(i->shape) || i->shape->rank) return false;
-    bool elementwise = hlo_op_has(i->op, HLO_TRAIT_E) || (i->op == HLO_OP_BITCAST_CONVERT && i->operands[0]->shape->rank == 0);
+    bool elementwise =
+        hlo_op_has(i->op, HLO_TRAIT_E) || (i->op == HLO_OP_BITCAST_CONVERT && i->operands[0]->shape->rank == 0);
     if (i->op != HLO_OP_PARAMETER && i->op != HLO_OP_CONSTANT && !elementwise) return false;
   }
   return true;
@@ -17,7 +18,7 @@ static hlo_instr *inline_map(hlo_instr *map) {
   u64map values = {0};
   hlo_builder b = hlo_builder_before(map);
   const hlo_computation *c = map->called[0];
-  HLO_FOR_EACH(i, c) {
+  HLO_FOR_EACH (i, c) {
     hlo_instr *v, *args[3];
     const hlo_shape *s = hlo_shape_with_dtype(b.module->shapes, map->shape, i->shape->dtype);
     if (i->op == HLO_OP_PARAMETER) {
@@ -37,7 +38,7 @@ static hlo_instr *inline_map(hlo_instr *map) {
 
 lemnos_status hlo_opt_map_inliner(hlo_pass_ctx *ctx, hlo_module *m, bool *changed) {
   for (int c = 0; c < m->n_computations; c++)
-    HLO_FOR_EACH_SAFE(i, m->computations[c]) {
+    HLO_FOR_EACH_SAFE (i, m->computations[c]) {
       if (i->op != HLO_OP_MAP || !inlinable(i) || !hlo_opt_allowed(ctx)) continue;
       hlo_instr *r = inline_map(i);
       if (r->shape != i->shape) continue;

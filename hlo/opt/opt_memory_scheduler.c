@@ -17,12 +17,13 @@ enum { MAX_INSTRUCTIONS = 20000 };
 
 typedef struct node {
   hlo_instr *i;
-  int *reads, n_reads;     // buffers read, each once
-  int *made, n_made;       // buffers allocated
-  int taken_over, target;  // made[0] may use target's memory if nothing else needs that any more: taken_over its number
-  int *after, n_after;     // nodes that must come before (operands, earlier side effect), each once
-  int *users, n_users;     // the inverse
-  int64_t inside;          // bytes needed while it runs
+  int *reads, n_reads;  // buffers read, each once
+  int *made, n_made;    // buffers allocated
+  // made[0] may use target's memory if nothing else needs that any more: taken_over its number
+  int taken_over, target;
+  int *after, n_after;  // nodes that must come before (operands, earlier side effect), each once
+  int *users, n_users;  // the inverse
+  int64_t inside;       // bytes needed while it runs
 } node;
 
 typedef struct plan {
@@ -142,7 +143,7 @@ static void sink_update(arena *a, hlo_instr *i, hlo_instr *reader) {
 static void sink_updates(arena *a, hlo_computation *c) {
   int64_t n = 0;
   fusion_list updates = {0};  // each is moved once
-  HLO_FOR_EACH(i, c) {
+  HLO_FOR_EACH (i, c) {
     i->scratch = n++;
     if (updated_array(i) && !hlo_instr_has_side_effect(i)) vec_push(a, &updates, i);
   }
@@ -155,7 +156,7 @@ static void sink_updates(arena *a, hlo_computation *c) {
     if (!last) continue;
     sink_update(a, i, last);
     n = 0;
-    HLO_FOR_EACH(y, c) y->scratch = n++;
+    HLO_FOR_EACH (y, c) y->scratch = n++;
   }
 }
 
@@ -190,7 +191,7 @@ static void find_order(plan *p) {
 static plan make_plan(arena *a, hlo_computation *c, const int64_t *peaks) {
   plan p = {.a = a, .c = c};
   int leaves = 0;
-  HLO_FOR_EACH(i, c) {
+  HLO_FOR_EACH (i, c) {
     i->scratch = p.n++;
     leaves += hlo_shape_leaves(i->shape);
   }
@@ -199,7 +200,7 @@ static plan make_plan(arena *a, hlo_computation *c, const int64_t *peaks) {
   p.bytes = ARENA_ARRAY(a, int64_t, leaves + 1);
   p.n_reads = ARENA_ARRAY(a, int, leaves + 1);
   int n = 0;
-  HLO_FOR_EACH(i, c) {
+  HLO_FOR_EACH (i, c) {
     node *x = &p.nodes[n];
     x->i = i;
     leaves_of(&p, x, n++);
@@ -216,8 +217,7 @@ static plan make_plan(arena *a, hlo_computation *c, const int64_t *peaks) {
   return p;
 }
 
-// --- simulation
-// -------------------------------------------------------------------------------------------------------------------
+// --- simulation ----------------------------------------------------------------------------------
 
 typedef struct memory {
   int64_t live, peak;
@@ -261,8 +261,7 @@ static int64_t simulate(const plan *p, const int *order) {
   return m.peak;
 }
 
-// --- orders
-// ------------------------------------------------------------------------------------------------------------------------
+// --- orders --------------------------------------------------------------------------------------
 
 static int *list_order(const plan *p) {
   int *order = ARENA_ARRAY(p->a, int, p->n + 1), *waiting = ARENA_ARRAY(p->a, int, p->n + 1);

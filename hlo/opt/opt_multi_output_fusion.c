@@ -38,7 +38,7 @@ static void cost(const hlo_instr *i, int *members, int *weight) {
   if (i->op != HLO_OP_FUSION)
     add_cost(i, members, weight);
   else
-    HLO_FOR_EACH(x, i->called[0]) add_cost(x, members, weight);
+    HLO_FOR_EACH (x, i->called[0]) add_cost(x, members, weight);
 }
 
 static bool is_result_of(const hlo_instr *x, const hlo_instr *a) {
@@ -104,8 +104,7 @@ static bool may_join(const hlo_instr *a, const hlo_instr *b, const hlo_shape *di
   return ok;
 }
 
-// --- merging
-// ----------------------------------------------------------------------------------------------------------------------
+// --- merging -------------------------------------------------------------------------------------
 
 typedef struct merger {
   hlo_computation *body;
@@ -145,7 +144,7 @@ static void clone_loop(merger *g, const hlo_instr *i, const hlo_instr *a) {
   u64map clones = {0};
   const hlo_computation *from = i->called[0];
   for (int p = 0; p < from->n_params; p++) ptrmap_put(g->scratch, &clones, from->params[p], operand_value(g, i, p, a));
-  HLO_FOR_EACH(x, from) {
+  HLO_FOR_EACH (x, from) {
     if (x->op == HLO_OP_PARAMETER || (x == from->root && x->op == HLO_OP_TUPLE)) continue;
     for (int o = 0; o < x->n_operands; o++) operands[o] = ptrmap_get(&clones, x->operands[o]);
     ptrmap_put(g->scratch, &clones, x, hlo_instr_clone(x, g->body, NULL, operands));
@@ -162,7 +161,7 @@ static void named_members(arena *scratch, const hlo_instr *i, fusion_list *list)
   if (i->op != HLO_OP_FUSION)
     vec_push(scratch, list, (hlo_instr *)i);
   else
-    HLO_FOR_EACH(x, i->called[0]) vec_push(scratch, list, x);
+    HLO_FOR_EACH (x, i->called[0]) vec_push(scratch, list, x);
 }
 
 static const hlo_instr *last_result(const hlo_instr *i) {
@@ -228,8 +227,7 @@ static bool only_taken_apart(const hlo_instr *i) {
   return i != i->parent->root;
 }
 
-// --- search
-// -------------------------------------------------------------------------------------------------------------------------
+// --- search --------------------------------------------------------------------------------------
 
 typedef struct search {
   hlo_pass_ctx *ctx;

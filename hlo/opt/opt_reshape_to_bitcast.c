@@ -24,8 +24,7 @@ static bool moves_nothing(const hlo_instr *i) {
     return false;
   if (in->layout || out->layout || in->quant || out->quant || in->dtype != out->dtype) return false;
   switch (i->op) {
-    case HLO_OP_RESHAPE:
-      return true;
+    case HLO_OP_RESHAPE: return true;
     case HLO_OP_BROADCAST_IN_DIM:
       return hlo_shape_elements(in) == hlo_shape_elements(out) && hlo_shape_elements(in) > 0 &&
              keeps_order(in, HLO_ATTRS(i, broadcast)->dimensions.data);
@@ -39,8 +38,7 @@ static bool moves_nothing(const hlo_instr *i) {
       }
       return true;
     }
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -50,7 +48,8 @@ static bool is_pure_bitcast(const hlo_instr *i) {
 
 lemnos_status hlo_opt_reshape_to_bitcast(hlo_pass_ctx *ctx, hlo_module *m, bool *changed) {
   fusion_computations list = fusion_executed(ctx->scratch, m);
-  for (int n = 0; n < list.len; n++) HLO_FOR_EACH_SAFE(i, list.data[n]) {
+  for (int n = 0; n < list.len; n++)
+    HLO_FOR_EACH_SAFE (i, list.data[n]) {
       bool chain = is_pure_bitcast(i) && is_pure_bitcast(i->operands[0]);
       if ((!chain && !moves_nothing(i)) || !hlo_opt_allowed(ctx)) continue;
       hlo_instr *x = i->operands[0];

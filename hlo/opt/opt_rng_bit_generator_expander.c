@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// rng_bit_generator as 32-bit integer HLO: ThreeFry-2x32 (20 rounds) and Philox-4x32 (10 rounds; DEFAULT too), in XLA's layouts,
-// bit for bit what the interpreter gives (interp/rng.c). Only u32 arithmetic, so that devices without 64-bit integers run it;
-// the 64-bit counter is two words with an explicit carry.
+// rng_bit_generator as 32-bit integer HLO: ThreeFry-2x32 (20 rounds) and Philox-4x32 (10 rounds; DEFAULT too), in XLA's
+// layouts, bit for bit what the interpreter gives (interp/rng.c). Only u32 arithmetic, so that devices without 64-bit
+// integers run it; the 64-bit counter is two words with an explicit carry.
 // Needs: nothing. Leaves: no rng_bit_generator, but those of dynamic shape or with more than 2^31 counters.
 #include "hlo/opt/algsimp.h"
 #include "hlo/opt/expand.h"
@@ -9,19 +9,23 @@
 enum { MAX_RANK = 32 };
 
 typedef struct rng {
-  expand e;             // shape: u32 per counter
+  expand e;  // shape: u32 per counter
   hlo_builder *b;
   const hlo_shape *scalar;
-  hv key[2];            // scalars
-  hv state[6];          // scalars, words of the state
+  hv key[2];    // scalars
+  hv state[6];  // scalars, words of the state
   int n_state;
 } rng;
 
 static hv word(rng *r, uint32_t v, const hlo_shape *s) {
   return hlo_build_constant(r->b, hlo_literal_splat(r->b->module->arena, s, &v));
 }
-static hv spread(rng *r, hv scalar) { return hlo_build_broadcast(r->b, scalar, r->e.s->rank, r->e.s->dims, 0, NULL); }
-static hv bin(rng *r, hlo_op op, hv x, hv y) { return hlo_build_binary(r->b, op, x, y); }
+static hv spread(rng *r, hv scalar) {
+  return hlo_build_broadcast(r->b, scalar, r->e.s->rank, r->e.s->dims, 0, NULL);
+}
+static hv bin(rng *r, hlo_op op, hv x, hv y) {
+  return hlo_build_binary(r->b, op, x, y);
+}
 
 static hv rotate(rng *r, hv x, int n) {
   return bin(r, HLO_OP_OR, bin(r, HLO_OP_SHIFT_LEFT, x, word(r, (uint32_t)n, x->shape)),
@@ -199,9 +203,12 @@ static hlo_instr *expand_bits(hlo_instr *i) {
   if (!hlo_shape_is_tuple(i->shape) || i->shape->n_elements != 2) return NULL;
   const hlo_shape *s = i->shape->elements[1], *in = i->operands[0]->shape;
   hlo_rng_algorithm algorithm = HLO_ATTRS(i, rng_bit_generator)->algorithm;
-  if (!hlo_shape_is_static(s) || s->layout || s->quant || s->rank >= MAX_RANK - 2 || in->layout || !hlo_shape_is_static(in)) return NULL;
+  if (!hlo_shape_is_static(s) || s->layout || s->quant || s->rank >= MAX_RANK - 2 || in->layout ||
+      !hlo_shape_is_static(in))
+    return NULL;
   if (hlo_shape_elements(s) >= INT32_MAX || hlo_shape_elements(s) == 0) return NULL;
-  if (!hlo_dtype_is_integer(s->dtype) && !(hlo_dtype_is_float(s->dtype) && hlo_dtype_table[s->dtype].bits >= 8)) return NULL;
+  if (!hlo_dtype_is_integer(s->dtype) && !(hlo_dtype_is_float(s->dtype) && hlo_dtype_table[s->dtype].bits >= 8))
+    return NULL;
   hlo_builder b = hlo_builder_before(i);
   rng r = {.b = &b, .scalar = hlo_shape_array(b.module->shapes, HLO_U32, 0, NULL)};
   if (algorithm == HLO_RNG_ALGORITHM_THREE_FRY && hlo_shape_bytes(in) != 16) return NULL;
@@ -214,7 +221,7 @@ static hlo_instr *expand_bits(hlo_instr *i) {
 
 lemnos_status hlo_opt_rng_bit_generator_expander(hlo_pass_ctx *ctx, hlo_module *m, bool *changed) {
   for (int c = 0; c < m->n_computations; c++)
-    HLO_FOR_EACH_SAFE(i, m->computations[c]) {
+    HLO_FOR_EACH_SAFE (i, m->computations[c]) {
       if (i->op != HLO_OP_RNG_BIT_GENERATOR) continue;
       hlo_instr *r = hlo_opt_allowed(ctx) ? expand_bits(i) : NULL;
       if (!r) continue;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // chlo.scan as a while: the body is inlined on slices of the inputs, its outputs are written into arrays of all steps.
-//   t = 0; while t < n: s = is_reverse ? n - 1 - t : t; (outputs[s].., carries..) = body(inputs[s].., carries..); t += 1
+//   t = 0; while t < n: s = is_reverse ? n - 1 - t : t; (outputs[s].., carries..) = body(inputs[s].., carries..); t +=
+//   1
 // Needs: nothing. Leaves: no scan of static shapes.
 #include "hlo/opt/control.h"
 #include "hlo/opt/expand.h"
@@ -74,8 +75,10 @@ static void step(scan *s, hv *now) {
   hlo_instr_remove(marker);
   for (int k = 0; k < s->n_out + s->n_carry; k++) {
     hv r = hlo_shape_is_tuple(root->shape) ? hlo_build_get(&s->b, root, k) : root;
-    if (k < s->n_out) now[1 + s->n_in + s->n_carry + k] = write_slice(s, now[1 + s->n_in + s->n_carry + k], r, at);
-    else now[1 + s->n_in + k - s->n_out] = r;
+    if (k < s->n_out)
+      now[1 + s->n_in + s->n_carry + k] = write_slice(s, now[1 + s->n_in + s->n_carry + k], r, at);
+    else
+      now[1 + s->n_in + k - s->n_out] = r;
   }
   now[0] = hlo_build_binary(&s->b, HLO_OP_ADD, t, hlo_build_scalar_i64(&s->b, HLO_S32, 1));
 }
@@ -124,7 +127,7 @@ static hlo_instr *expand_scan(hlo_instr *i) {
 
 lemnos_status hlo_opt_scan_expander(hlo_pass_ctx *ctx, hlo_module *m, bool *changed) {
   for (int c = 0; c < m->n_computations; c++)
-    HLO_FOR_EACH_SAFE(i, m->computations[c]) {
+    HLO_FOR_EACH_SAFE (i, m->computations[c]) {
       if (i->op != HLO_OP_SCAN || !hlo_opt_allowed(ctx)) continue;
       hlo_instr *r = expand_scan(i);
       if (!r) continue;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// get_tuple_element(tuple(a, b), i) -> a or b; tuple(get(t, 0), get(t, 1), ...) of all elements -> t; optimization_barrier stays.
+// get_tuple_element(tuple(a, b), i) -> a or b; tuple(get(t, 0), get(t, 1), ...) of all elements -> t;
+// optimization_barrier stays.
 // Needs: nothing. Leaves: neither pattern.
 #include "hlo/opt/opt_internal.h"
 
@@ -17,7 +18,7 @@ static hlo_instr *whole_of(const hlo_instr *tuple) {
 
 lemnos_status hlo_opt_tuple_simplifier(hlo_pass_ctx *ctx, hlo_module *m, bool *changed) {
   for (int c = 0; c < m->n_computations; c++) {
-    HLO_FOR_EACH_SAFE(i, m->computations[c]) {
+    HLO_FOR_EACH_SAFE (i, m->computations[c]) {
       hlo_instr *same = NULL;
       if (i->op == HLO_OP_GET_TUPLE_ELEMENT && i->operands[0]->op == HLO_OP_TUPLE)
         same = i->operands[0]->operands[HLO_ATTRS(i, get_tuple_element)->index];

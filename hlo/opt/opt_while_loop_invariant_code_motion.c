@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves computations that are the same in every iteration in front of their loop; their results join the carried tuple as elements
-// that are passed on unchanged.
+// Moves computations that are the same in every iteration in front of their loop; their results join the carried tuple
+// as elements that are passed on unchanged.
 //
-// Invariant are elements passed on unchanged, constants, and what is computed from them without effects. A value is moved if the
-// loop uses it for something that is not invariant and it costs more than it holds: data movement, broadcasts and iota alone stay
-// (they would only grow the carried tuple), and so does whatever is larger than all it is computed from and than SMALL bytes.
+// Invariant are elements passed on unchanged, constants, and what is computed from them without effects. A value is
+// moved if the loop uses it for something that is not invariant and it costs more than it holds: data movement,
+// broadcasts and iota alone stay (they would only grow the carried tuple), and so does whatever is larger than all it
+// is computed from and than SMALL bytes.
 // Nothing that may not end is moved; all else may be computed for a loop that never runs, for no operation traps.
 // Needs: trip counts, to see that inner loops end. Leaves: invariant computations outside.
 #include "hlo/opt/control.h"
@@ -37,7 +38,7 @@ static bool may_move(const hlo_instr *i) {
 
 static void find_invariants(motion *s) {
   const hlo_computation *body = s->w->called[1];
-  HLO_FOR_EACH(i, body) {
+  HLO_FOR_EACH (i, body) {
     int k;
     bool all = may_move(i), worth = !is_cheap(i->op);
     if (i->op == HLO_OP_GET_TUPLE_ELEMENT && control_is_carried(i, &k)) {
@@ -92,12 +93,14 @@ static hlo_instr *move_out(motion *s, hlo_instr *x) {
 
 static bool move_from(hlo_pass_ctx *ctx, hlo_instr *w) {
   int64_t trips = HLO_ATTRS(w, while)->known_trip_count;
-  if (!hlo_shape_is_tuple(w->shape) || w->called[1]->root->op != HLO_OP_TUPLE || (trips >= 0 && trips < 2)) return false;
+  if (!hlo_shape_is_tuple(w->shape) || w->called[1]->root->op != HLO_OP_TUPLE || (trips >= 0 && trips < 2))
+    return false;
   int ids = w->parent->module->next_id, n = 0;
-  motion s = {.ctx = ctx, .w = w, .invariant = bitset_create(ctx->scratch, ids), .worth = bitset_create(ctx->scratch, ids)};
+  motion s = {
+      .ctx = ctx, .w = w, .invariant = bitset_create(ctx->scratch, ids), .worth = bitset_create(ctx->scratch, ids)};
   find_invariants(&s);
   bool any = false;
-  HLO_FOR_EACH(i, w->called[1]) any |= should_move(&s, i);
+  HLO_FOR_EACH (i, w->called[1]) any |= should_move(&s, i);
   if (!any || !hlo_opt_allowed(ctx) || !control_normalize(w)) return false;
   // Normalizing may have made copies of the computations, with new ids.
   ids = w->parent->module->next_id;
@@ -105,7 +108,7 @@ static bool move_from(hlo_pass_ctx *ctx, hlo_instr *w) {
   s.worth = bitset_create(ctx->scratch, ids);
   find_invariants(&s);
   hlo_instr *inside[MAX_MOVED], *outside[MAX_MOVED], *gets[MAX_MOVED];
-  HLO_FOR_EACH(i, w->called[1])
+  HLO_FOR_EACH (i, w->called[1])
     if (n < MAX_MOVED && should_move(&s, i)) inside[n++] = i;
   for (int k = 0; k < n; k++) outside[k] = move_out(&s, inside[k]);
   control_add_carried(w, n, outside, gets);
@@ -120,7 +123,7 @@ static bool move_from(hlo_pass_ctx *ctx, hlo_instr *w) {
 lemnos_status hlo_opt_while_loop_invariant_code_motion(hlo_pass_ctx *ctx, hlo_module *m, bool *changed) {
   for (int c = 0; c < m->n_computations; c++) {
     hlo_computation *computation = m->computations[c];
-    HLO_FOR_EACH(w, computation)
+    HLO_FOR_EACH (w, computation)
       if (w->op == HLO_OP_WHILE) *changed |= move_from(ctx, w);
     while (m->computations[c] != computation) c++;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// While loops: those that never run become their operand, those that run once become their body; elements that are passed on
-// unchanged are read from the initial value outside, and inside too if that is a uniform constant; elements that nothing needs
-// go.
+// While loops: those that never run become their operand, those that run once become their body; elements that are
+// passed on unchanged are read from the initial value outside, and inside too if that is a uniform constant; elements
+// that nothing needs go.
 // Needs: trip counts annotated. Leaves: loops of unknown or larger trip count, without those elements.
 #include "hlo/opt/control.h"
 
@@ -14,7 +14,8 @@ static bool fold_trips(hlo_instr *w) {
   if (is_false(w->called[0]->root)) trips = 0;
   if (trips != 0 && trips != 1) return false;
   for (int j = 0; j < 2; j++)
-    HLO_FOR_EACH(i, w->called[j]) if (j == 0 && hlo_instr_has_side_effect(i)) return false;
+    HLO_FOR_EACH (i, w->called[j])
+      if (j == 0 && hlo_instr_has_side_effect(i)) return false;
   hlo_instr *value = trips == 0 ? w->operands[0] : control_inline(w->called[1], w->operands, w);
   hlo_instr_replace_uses(w, value);
   hlo_instr_remove(w);
@@ -60,7 +61,7 @@ static bool forward_invariants(hlo_instr *w) {
     int users = 0;
     hlo_module *m = w->parent->module;
     for (int c = 0; c < m->n_computations; c++)
-      HLO_FOR_EACH(i, m->computations[c])
+      HLO_FOR_EACH (i, m->computations[c])
         for (int j = 0; j < i->n_called; j++) users += i->called[j] == cond || i->called[j] == body;
     if (users != 2 || body->root->op != HLO_OP_TUPLE) continue;
     if (cond->params[0]->n_uses) changed |= replace_gets(cond->params[0], k, init, cond);
@@ -104,7 +105,7 @@ static bool remove_dead_elements(hlo_pass_ctx *ctx, hlo_instr *w) {
   mark_gets(w, &live);
   mark_gets(cond->params[0], &live);
   bool grew = true;
-  HLO_FOR_EACH(i, body)
+  HLO_FOR_EACH (i, body)
     if (hlo_instr_has_side_effect(i)) need(i, &live, &seen, 0, &grew);
   for (grew = true; grew;) {
     grew = false;
@@ -124,7 +125,7 @@ static bool remove_dead_elements(hlo_pass_ctx *ctx, hlo_instr *w) {
 lemnos_status hlo_opt_while_loop_simplifier(hlo_pass_ctx *ctx, hlo_module *m, bool *changed) {
   for (int c = 0; c < m->n_computations; c++) {
     hlo_computation *computation = m->computations[c];
-    HLO_FOR_EACH_SAFE(w, computation) {
+    HLO_FOR_EACH_SAFE (w, computation) {
       if (w->op != HLO_OP_WHILE) continue;
       if (!hlo_opt_allowed(ctx)) return LEMNOS_SUCCESS;
       if (fold_trips(w)) {

@@ -13,8 +13,8 @@ const hlo_pass_info hlo_pass_table[] = {
 };
 const int hlo_pass_count = (int)(sizeof hlo_pass_table / sizeof *hlo_pass_table);
 
-// `fix(a,b,c)`: the passes in turn until none changes anything (at most FIX_LIMIT rounds). Passes that need a target are
-// left out when there is none.
+// `fix(a,b,c)`: the passes in turn until none changes anything (at most FIX_LIMIT rounds). Passes that need a target
+// are left out when there is none.
 const char *const hlo_default_pipeline =
     "call-inliner,map-inliner,computation-deduplicator,dce,"
     "fix(tuple-simplifier,algebraic-simplifier,constant-folding,cse,dce),"
@@ -41,7 +41,8 @@ static const hlo_pass_info *find_pass(strv name) {
 static lemnos_status unknown_pass(strv name) {
   strbuf list = {0};
   for (int i = 0; i < hlo_pass_count; i++) strbuf_printf(&list, "%s%s", i ? ", " : "", hlo_pass_table[i].name);
-  lemnos_status s = lemnos_status_make(LEMNOS_NOT_FOUND, "no pass '" STRV_FMT "'; there are: %s", STRV_ARG(name), list.data);
+  lemnos_status s =
+      lemnos_status_make(LEMNOS_NOT_FOUND, "no pass '" STRV_FMT "'; there are: %s", STRV_ARG(name), list.data);
   strbuf_deinit(&list);
   return s;
 }
@@ -90,7 +91,8 @@ static lemnos_status run_pass(runner *r, const hlo_pass_info *p, bool *changed) 
   r->ctx.scratch = arena_create();
   lemnos_status s = p->run(&r->ctx, r->m, &pass_changed);
   arena_destroy(r->ctx.scratch);
-  if (r->o->time_passes && r->o->dump) strbuf_printf(r->o->dump, "// %9.3f ms %s\n", (io_seconds() - start) * 1e3, p->name);
+  if (r->o->time_passes && r->o->dump)
+    strbuf_printf(r->o->dump, "// %9.3f ms %s\n", (io_seconds() - start) * 1e3, p->name);
   LEMNOS_TRY(lemnos_status_annotate(s, "pass %s", p->name));
   *changed |= pass_changed;
   if (r->o->verify_each) LEMNOS_TRY(verify(r, p->name));

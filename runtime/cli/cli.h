@@ -15,8 +15,7 @@
 
 #include "runtime/internal.h"
 
-// --- exit codes (documented by `lemnos --help`)
-// --------------------------------------------------------------------------
+// --- exit codes (documented by `lemnos --help`) --------------------------------------------------
 
 enum {
   CLI_OK = 0,
@@ -30,8 +29,7 @@ enum {
   CLI_GO_ON = -1,  // of cli_parse: no exit
 };
 
-// --- Ctrl-C (interrupt.c)
-// ------------------------------------------------------------------------------------------------
+// --- Ctrl-C (interrupt.c) ------------------------------------------------------------------------
 
 typedef enum cli_phase {
   CLI_PHASE_IDLE,   // nothing to clean up: a signal ends the process at once
@@ -55,8 +53,7 @@ void cli_watch(cli_interrupt *x, double seconds);
 // For what keeps the limit by itself, where it can: a second later. 0: no limit. The next call starts again.
 void cli_watch_run(cli_interrupt *x, double timeout);
 
-// --- progress (progress.c)
-// -----------------------------------------------------------------------------------------------------------------
+// --- progress (progress.c) -----------------------------------------------------------------------
 
 // One line on a terminal's standard error, rewritten in place by a thread, from a second after the start until the
 // command is done. Where standard error is no terminal nothing is shown and no thread is made.
@@ -73,8 +70,7 @@ void cli_progress_count(cli_progress *p, const char *unit, int64_t done, int64_t
 // For lemnos_execute_options.progress, `user` being the cli_progress.
 void cli_progress_run(void *user, const lemnos_progress *run);
 
-// --- arguments (options.c)
-// -------------------------------------------------------------------------------------------------
+// --- arguments (options.c) -----------------------------------------------------------------------
 
 typedef struct cli_strings {
   const char **data;
@@ -107,7 +103,8 @@ const cli_command *cli_find_command(const char *name);
 // strings.
 int cli_parse(const char *command, int argc, char **argv, const cli_option *options, cli_strings *positional);
 int cli_usage_error(const char *command, const char *format, ...) LEMNOS_PRINTF(2, 3);
-// A copy in which every control character but line feed and tab is '?': what a file holds must not steer the terminal. NULL:
+// A copy in which every control character but line feed and tab is '?': what a file holds must not steer the terminal.
+// NULL:
 // no memory.
 char *cli_plain(const char *text);
 // Prints the failure, frees it, gives the exit code that fits.
@@ -115,8 +112,7 @@ int cli_fail(const char *command, lemnos_status status, const cli_interrupt *int
 // Writes text to standard output and reports what could not be written (a full disk, a closed pipe).
 LEMNOS_NODISCARD lemnos_status cli_put(strv text);
 
-// --- JSON (json.c)
-// -----------------------------------------------------------------------------------------------------------
+// --- JSON (json.c) -------------------------------------------------------------------------------
 
 typedef enum json_kind { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT } json_kind;
 typedef struct json_value {
@@ -140,8 +136,7 @@ bool json_get_integer(const json_value *object, const char *key, int64_t *out);
 bool json_get_string(const json_value *object, const char *key, strv *out);
 void json_print_string(strbuf *out, strv s);
 
-// --- npy and npz (npy.c, npz.c)
-// --------------------------------------------------------------------------------------------------
+// --- npy and npz (npy.c, npz.c) ------------------------------------------------------------------
 
 // Decodes a .npy file. want: HLO_DTYPE_COUNT takes the file's own type; otherwise types that .npy cannot name are taken
 // from the unsigned bits of the same width (bf16, f8, f6, f4) or from int8/uint8 (i2, i4, ui2, ui4), and a file that
@@ -174,8 +169,7 @@ LEMNOS_NODISCARD lemnos_status npz_read(const npz *z, const npz_entry *e, hlo_dt
 LEMNOS_NODISCARD lemnos_status npz_write_file(const char *path, int n, const strv *names, const interp_array *arrays);
 uint32_t crc32_of(uint32_t crc, const void *data, size_t size);  // start with 0
 
-// --- inputs (inputs.c, recipes.c, safetensors.c)
-// -------------------------------------------------------------------------------------
+// --- inputs (inputs.c, recipes.c, safetensors.c) -------------------------------------------------
 
 typedef struct cli_inputs {
   const char *inputs;       // --inputs: .npz, .json, folder, "random", "zeros", "ones"; NULL
@@ -202,8 +196,7 @@ LEMNOS_NODISCARD lemnos_status safetensors_open(const char *path, safetensors **
 void safetensors_close(safetensors *s);
 LEMNOS_NODISCARD lemnos_status safetensors_read(const safetensors *s, strv tensor, interp_array *out);
 
-// --- results (compare.c, print.c)
-// -----------------------------------------------------------------------------------------------------
+// --- results (compare.c, print.c) ----------------------------------------------------------------
 
 typedef struct cli_expect {
   const char *expected;  // .npz or folder
@@ -235,8 +228,7 @@ LEMNOS_NODISCARD lemnos_status compare_results(const cli_expect *e, int n, const
 void print_array(strbuf *out, const interp_array *a, bool full);
 void print_index(strbuf *out, const interp_array *a, int64_t i);  // [1, 2]
 
-// --- the host's end of a run (feeds.c)
-// -------------------------------------------------------------------------------------------------
+// --- the host's end of a run (feeds.c) -----------------------------------------------------------
 
 typedef struct cli_feeds cli_feeds;
 // infeed: an .npz, or NULL; outfeed: whether what the program gives is kept. per_process: by process, NAME@P. Prints go
@@ -248,8 +240,7 @@ void feeds_hide(cli_feeds *f, cli_progress *p);  // the line that makes way for 
 LEMNOS_NODISCARD lemnos_status feeds_write(const cli_feeds *f, const char *path);
 void feeds_close(cli_feeds *f);
 
-// --- one program on one device (session.c)
-// --------------------------------------------------------------------------------------------
+// --- one program on one device (session.c) -------------------------------------------------------
 
 typedef struct cli_program {  // options shared by run and bench
   const char *module, *entry, *device, *cache_dir;
@@ -278,7 +269,7 @@ typedef struct cli_program {  // options shared by run and bench
       {"--safetensors", CLI_STRING, &(p)->in.safetensors, "FILE",                                                      \
        "the file for arguments whose recipe is `safetensors` (else $LEMNOS_SAFETENSORS)"},                             \
       {"--max-memory", CLI_BYTES, &(p)->max_memory, "SIZE", "limit of a run's memory: 512M, 2G"},                      \
-      {"--timeout", CLI_REAL, &(p)->timeout, "SECONDS", "limit of the time of a run, and of compiling it"},                                  \
+      {"--timeout", CLI_REAL, &(p)->timeout, "SECONDS", "limit of the time of a run, and of compiling it"},            \
       {"--opt-bisect-limit", CLI_INT, &(p)->opt_bisect_limit, "N", "let only the first N rewrites happen"}, {          \
     "--verify-each", CLI_FLAG, &(p)->verify_each, NULL, "verify the module after every pass"                           \
   }
@@ -301,7 +292,8 @@ LEMNOS_NODISCARD lemnos_status session_load_module(lemnos_context *c, const char
                                                    lemnos_module **out);
 // Everything up to a compiled program with its arguments on the device.
 LEMNOS_NODISCARD lemnos_status session_open(const cli_program *p, cli_session *s);
-LEMNOS_NODISCARD lemnos_status session_compile(cli_session *s, const cli_program *p);  // module, device, args are there
+// module, device, args are there
+LEMNOS_NODISCARD lemnos_status session_compile(cli_session *s, const cli_program *p);
 // Unless the arguments are to be kept, each one's host memory becomes the device's or is freed when that has its copy.
 LEMNOS_NODISCARD lemnos_status session_upload(cli_session *s, bool keep);
 // The same with arguments for every process of the module; n_args and n_results are of one.

@@ -48,8 +48,7 @@ typedef struct check_state {
   bool watched;        // one function at a time runs in this process, and only a file's end ends with the process
 } check_state;
 
-// --- one function
-// ----------------------------------------------------------------------------------------------------------
+// --- one function --------------------------------------------------------------------------------
 
 // "file.mlir (part 3) @name"
 typedef struct place {
@@ -96,8 +95,10 @@ static lemnos_status make_up(const hlo_shape *s, interp_array *a) {
 }
 
 static lemnos_status run_module(check_state *s, lemnos_module *m) {
-  cli_program program = {
-      .timeout = s->options->timeout, .max_memory = s->options->max_memory, .verify_each = s->program->verify_each, .keep_constants = true};
+  cli_program program = {.timeout = s->options->timeout,
+                         .max_memory = s->options->max_memory,
+                         .verify_each = s->program->verify_each,
+                         .keep_constants = true};
   cli_session x = {.context = s->context,
                    .device = s->device,
                    .module = m,
@@ -145,8 +146,7 @@ static lemnos_status check_entry(check_state *s, const mlir_module *mlir, strv e
   return status;
 }
 
-// --- one module
-// ---------------------------------------------------------------------------------------------------------------
+// --- one module ----------------------------------------------------------------------------------
 
 static void check_module(check_state *s, file_result *r, const char *file, strv text) {
   arena *a = arena_create();
@@ -234,8 +234,7 @@ static void check_file(check_state *s, int index) {
   heap_aligned_free(bytes);
 }
 
-// --- all files
-// -------------------------------------------------------------------------------------------------------------------
+// --- all files -----------------------------------------------------------------------------------
 
 // The file that has been waited for longest is named.
 static void say_progress(const check_state *s) {
@@ -278,8 +277,7 @@ static void run_workers(check_state *s, int n) {
   free(threads);
 }
 
-// --- processes (--isolate)
-// ---------------------------------------------------------------------------------------------------------
+// --- processes (--isolate) -----------------------------------------------------------------------
 
 // A child takes files by number from one pipe and answers on another: a message, then its text. The parent keeps one
 // file with each child, so it knows what a child that dies was at.
@@ -391,8 +389,8 @@ static void child_answered(check_state *s, child *c) {
       strbuf_printf(&r->text, "FAIL %s: stopped: the time limit has passed\n", s->files->data[c->file]);
     else
       strbuf_printf(&r->text, "FAIL %s: the process died (%s %d)\n", s->files->data[c->file],
-                  WIFSIGNALED(status) ? "signal" : "exit code",
-                  WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+                    WIFSIGNALED(status) ? "signal" : "exit code",
+                    WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
   }
   file_is_done(s, c->file);
   c->file = -1;
@@ -430,8 +428,7 @@ static lemnos_status run_processes(check_state *s, const cli_program *p, int n) 
   return status;
 }
 
-// --- the command
-// ---------------------------------------------------------------------------------------------------------------------
+// --- the command ---------------------------------------------------------------------------------
 
 static int summarize(check_state *s) {
   int passed = 0, failed = 0, skipped = 0;
@@ -491,7 +488,8 @@ int cmd_check(int argc, char **argv, cli_interrupt *interrupt) {
       CLI_DEVICE_OPTIONS(&program),
       {"--jobs", CLI_INT, &o.jobs, "N", "files at once (default: all CPUs this process may use)"},
       {"--isolate", CLI_FLAG, &o.isolate, NULL, "check in processes of their own: a crash costs one file, not all"},
-      {"--timeout", CLI_REAL, &o.timeout, "SECONDS", "limit of the time of one function; of several files each has a process then"},
+      {"--timeout", CLI_REAL, &o.timeout, "SECONDS",
+       "limit of the time of one function; of several files each has a process then"},
       {"--max-memory", CLI_BYTES, &o.max_memory, "SIZE", "limit of a function's memory: 512M, 2G"},
       {"--any-arguments", CLI_FLAG, &o.any_arguments, NULL,
        "run a main that takes arguments with made-up values; it passes if it runs"},

@@ -146,13 +146,14 @@ static lemnos_status emit_kernels(opt_state *s, const plan *p) {
 }
 
 static lemnos_status emit_planned(opt_state *s) {
-  for (int c = 0; c < s->hlo->n_computations; c++) HLO_FOR_EACH(i, s->hlo->computations[c])
-  if (!hlo_shape_is_static(i->shape))
-    return lemnos_status_make(LEMNOS_UNIMPLEMENTED,
-                              "'" STRV_FMT
-                              "' has a dynamic shape: such a program runs whole in the interpreter (name concrete "
-                              "types by --input=2x3xf32=zeros)",
-                              STRV_ARG(i->name));
+  for (int c = 0; c < s->hlo->n_computations; c++)
+    HLO_FOR_EACH (i, s->hlo->computations[c])
+      if (!hlo_shape_is_static(i->shape))
+        return lemnos_status_make(LEMNOS_UNIMPLEMENTED,
+                                  "'" STRV_FMT
+                                  "' has a dynamic shape: such a program runs whole in the interpreter (name concrete "
+                                  "types by --input=2x3xf32=zeros)",
+                                  STRV_ARG(i->name));
   hlo_buffer_assignment *buffers;
   LEMNOS_TRY(hlo_assign_buffers(s->hlo, s->arena, &buffers));
   if (s->o->verify_each) LEMNOS_TRY(hlo_buffers_verify(s->hlo, buffers));
@@ -173,20 +174,15 @@ static lemnos_status emit(opt_state *s) {
       hlo_print_module(&s->out, s->hlo,
                        &(hlo_print_options){.locations = s->o->locations, .literal_limit = s->o->literal_limit});
       return LEMNOS_SUCCESS;
-    case EMIT_STABLEHLO:
-      export_stablehlo(&s->out, s->hlo);
-      return LEMNOS_SUCCESS;
-    case EMIT_INTERP:
-      return emit_interp(s);
+    case EMIT_STABLEHLO: export_stablehlo(&s->out, s->hlo); return LEMNOS_SUCCESS;
+    case EMIT_INTERP: return emit_interp(s);
     case EMIT_PLAN:
     case EMIT_KERNEL:
     case EMIT_LLVM:
     case EMIT_SPIRV:
     case EMIT_ASM:
-    case EMIT_STATS:
-      return emit_planned(s);
-    case EMIT_COUNT:
-      break;
+    case EMIT_STATS: return emit_planned(s);
+    case EMIT_COUNT: break;
   }
   return lemnos_status_make(LEMNOS_INTERNAL, "no such form");
 }

@@ -101,10 +101,11 @@ static lemnos_status run_processes(run_options *o, cli_session *s, cli_feeds **f
   if (o->explain) LEMNOS_TRY(explain(s));
   if (n > 1 && s->module->hlo->sharded) {
     cli_progress_hide(s->progress);
-    fprintf(stderr,
-            "lemnos run: warning: the program's arguments or results have shardings: they are whole arrays, and each of "
-            "the %d processes computes all of it; without --per-process it runs once\n",
-            n);
+    fprintf(
+        stderr,
+        "lemnos run: warning: the program's arguments or results have shardings: they are whole arrays, and each of "
+        "the %d processes computes all of it; without --per-process it runs once\n",
+        n);
   }
   interp_array *results = NULL;
   cli_progress_phase(s->progress, "running");

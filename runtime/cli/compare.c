@@ -82,8 +82,7 @@ void compare_arrays(const interp_array *actual, const interp_array *golden, int6
   *out = r;
 }
 
-// --- one result against the archive
-// ------------------------------------------------------------------------------------------
+// --- one result against the archive --------------------------------------------------------------
 
 typedef struct rule {
   double rtol, atol;
@@ -181,8 +180,7 @@ static lemnos_status compare_one(const cli_expect *e, const npz *z, const json_v
   return LEMNOS_SUCCESS;
 }
 
-// --- all of them
-// ----------------------------------------------------------------------------------------------------------------
+// --- all of them ---------------------------------------------------------------------------------
 
 static lemnos_status read_meta(arena *a, const cli_expect *e, const char *archive, json_value **out) {
   const char *path = e->meta;

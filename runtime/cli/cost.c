@@ -55,39 +55,30 @@ static double elementwise_flops(const hlo_instr *i) {
     case HLO_OP_SELECT:
     case HLO_OP_REAL:
     case HLO_OP_IMAG:
-    case HLO_OP_COMPLEX:
-      return 0;
+    case HLO_OP_COMPLEX: return 0;
     case HLO_OP_MULTIPLY:
-    case HLO_OP_DIVIDE:
-      return elements(i->shape) * (hlo_dtype_is_complex(i->shape->dtype) ? 6 : 1);
-    default:
-      return elements(i->shape) * (hlo_dtype_is_complex(i->shape->dtype) ? 2 : 1);
+    case HLO_OP_DIVIDE: return elements(i->shape) * (hlo_dtype_is_complex(i->shape->dtype) ? 6 : 1);
+    default: return elements(i->shape) * (hlo_dtype_is_complex(i->shape->dtype) ? 2 : 1);
   }
 }
 
 static double instr_flops(const hlo_instr *i) {
   switch (i->op) {
-    case HLO_OP_DOT_GENERAL:
-      return is_floating(i->shape) ? dot_flops(i) : 0;
-    case HLO_OP_CONVOLUTION:
-      return is_floating(i->shape) ? conv_flops(i) : 0;
+    case HLO_OP_DOT_GENERAL: return is_floating(i->shape) ? dot_flops(i) : 0;
+    case HLO_OP_CONVOLUTION: return is_floating(i->shape) ? conv_flops(i) : 0;
     case HLO_OP_REDUCE:
-    case HLO_OP_MAP:
-      return elements(i->operands[0]->shape) * computation_flops(i->called[0]);
-    case HLO_OP_SCATTER:
-      return elements(i->operands[i->n_operands - 1]->shape) * computation_flops(i->called[0]);
+    case HLO_OP_MAP: return elements(i->operands[0]->shape) * computation_flops(i->called[0]);
+    case HLO_OP_SCATTER: return elements(i->operands[i->n_operands - 1]->shape) * computation_flops(i->called[0]);
     case HLO_OP_REDUCE_WINDOW: {
       const hlo_window *w = &HLO_ATTRS(i, reduce_window)->window;
       double n = elements(hlo_shape_leaf(i->shape, 0)) * computation_flops(i->called[0]);
       for (int k = 0; k < w->n; k++) n *= (double)w->dims[k].size;
       return n;
     }
-    case HLO_OP_SELECT_AND_SCATTER:
-      return elements(i->operands[1]->shape) * computation_flops(i->called[1]);
+    case HLO_OP_SELECT_AND_SCATTER: return elements(i->operands[1]->shape) * computation_flops(i->called[1]);
     case HLO_OP_FUSION:
     case HLO_OP_CALL:
-    case HLO_OP_COMPOSITE:
-      return computation_flops(i->called[0]);
+    case HLO_OP_COMPOSITE: return computation_flops(i->called[0]);
     case HLO_OP_WHILE: {
       int64_t trips = HLO_ATTRS(i, while)->known_trip_count;
       return (trips >= 0 ? (double)trips : 1) * (computation_flops(i->called[0]) + computation_flops(i->called[1]));
@@ -100,15 +91,14 @@ static double instr_flops(const hlo_instr *i) {
       }
       return most;
     }
-    default:
-      break;
+    default: break;
   }
   return hlo_op_has(i->op, HLO_TRAIT_E) && is_floating(i->shape) ? elementwise_flops(i) : 0;
 }
 
 static double computation_flops(const hlo_computation *c) {
   double n = 0;
-  HLO_FOR_EACH(i, c) n += instr_flops(i);
+  HLO_FOR_EACH (i, c) n += instr_flops(i);
   return n;
 }
 

@@ -117,8 +117,9 @@ static void on_print(void *user, const char *text, size_t size) {
 }
 
 static bool takes_from_host(const hlo_module *m) {
-  for (int c = 0; c < m->n_computations; c++) HLO_FOR_EACH(i, m->computations[c])
-  if (i->op == HLO_OP_RECV && HLO_ATTRS(i, send_recv)->is_host_transfer) return true;
+  for (int c = 0; c < m->n_computations; c++)
+    HLO_FOR_EACH (i, m->computations[c])
+      if (i->op == HLO_OP_RECV && HLO_ATTRS(i, send_recv)->is_host_transfer) return true;
   return false;
 }
 

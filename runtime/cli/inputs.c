@@ -30,8 +30,7 @@ void arrays_free(int n, interp_array *arrays) {
   free(arrays);
 }
 
-// --- values made here
-// ----------------------------------------------------------------------------------------------------
+// --- values made here ----------------------------------------------------------------------------
 
 static void fill_random(interp_array *a, uint64_t seed) {
   int64_t n = array_elements(a);
@@ -83,8 +82,7 @@ static bool is_fill_name(strv s) {
   return strv_eq_cstr(s, "random") || strv_eq_cstr(s, "zeros") || strv_eq_cstr(s, "ones") || strv_eq_cstr(s, "iota");
 }
 
-// --- one --input
-// ----------------------------------------------------------------------------------------------------------
+// --- one --input ---------------------------------------------------------------------------------
 
 // "2x3xf32" -> type; false if it is not one.
 static bool parse_type(strv s, interp_array *a) {
@@ -203,8 +201,7 @@ static lemnos_status make_input(const char *spec, const hlo_shape *s, int index,
   return lemnos_status_annotate(status, "argument %d", index);
 }
 
-// --- --inputs
-// ---------------------------------------------------------------------------------------------------------------
+// --- --inputs ------------------------------------------------------------------------------------
 
 static lemnos_status no_processes(const char *name, int length) {
   return lemnos_status_make(LEMNOS_INVALID_ARGUMENT, "%.*s is for one process: this needs --per-process", length, name);
@@ -293,8 +290,7 @@ static lemnos_status load_inputs(arena *a, const cli_inputs *in, int n, const hl
   return load_npz(source, in->per_process ? in->process : -1, n, shapes, args);
 }
 
-// --- all of them
-// ---------------------------------------------------------------------------------------------------------------
+// --- all of them ---------------------------------------------------------------------------------
 
 // "arg3=rest" -> 3, rest; "arg3@1=rest" -> 3, 1, rest; else -1.
 static int split_name(const char *text, const char **rest, int *process) {

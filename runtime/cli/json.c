@@ -187,17 +187,10 @@ static lemnos_status read_value(reader *r, int depth, json_value *v) {
   if (depth > MAX_DEPTH) return fail(r, "less nesting");
   skip_blanks(r);
   switch (peek(r)) {
-    case '{':
-      v->kind = JSON_OBJECT;
-      return read_list(r, depth, v);
-    case '[':
-      v->kind = JSON_ARRAY;
-      return read_list(r, depth, v);
-    case '"':
-      v->kind = JSON_STRING;
-      return read_string(r, &v->string);
-    default:
-      break;
+    case '{': v->kind = JSON_OBJECT; return read_list(r, depth, v);
+    case '[': v->kind = JSON_ARRAY; return read_list(r, depth, v);
+    case '"': v->kind = JSON_STRING; return read_string(r, &v->string);
+    default: break;
   }
   if (take(r, "null")) return LEMNOS_SUCCESS;
   v->kind = JSON_BOOL;

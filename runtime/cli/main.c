@@ -77,7 +77,8 @@ static int unknown_command(const char *name) {
 int main(int argc, char **argv) {
   cli_interrupt interrupt = {0};
 #ifdef M_TRIM_THRESHOLD
-  // Memory that a run gives back serves the next one: returning it to the system costs a page fault for each page again.
+  // Memory that a run gives back serves the next one: returning it to the system costs a page fault for each page
+  // again.
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, 256 << 20);
 #endif

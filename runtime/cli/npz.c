@@ -39,8 +39,7 @@ uint32_t crc32_of(uint32_t crc, const void *data, size_t size) {
 #endif
 }
 
-// --- little-endian fields
-// ------------------------------------------------------------------------------------------------
+// --- little-endian fields ------------------------------------------------------------------------
 
 static uint64_t get(const char *p, int n) {
   uint64_t v = 0;
@@ -52,8 +51,7 @@ static void put(strbuf *b, uint64_t v, int n) {
   for (int i = 0; i < n; i++, v >>= 8) strbuf_append_char(b, (char)(v & 255));
 }
 
-// --- reading
-// ---------------------------------------------------------------------------------------------------------------
+// --- reading -------------------------------------------------------------------------------------
 
 static lemnos_status corrupt(const char *path, const char *what) {
   return lemnos_status_make(LEMNOS_DATA_LOSS, "%s: not a .npz archive that can be read: %s", path, what);
@@ -230,8 +228,7 @@ lemnos_status npz_read(const npz *z, const npz_entry *e, hlo_dtype want, interp_
   return status;
 }
 
-// --- writing
-// -----------------------------------------------------------------------------------------------------------------
+// --- writing -------------------------------------------------------------------------------------
 
 typedef struct part {
   strbuf before;  // local header, .npy header

@@ -18,24 +18,18 @@ int cli_usage_error(const char *command, const char *format, ...) {
 
 static int exit_code(lemnos_status status, const cli_interrupt *interrupt) {
   switch (lemnos_status_get_code(status)) {
-    case LEMNOS_OK:
-      return CLI_OK;
-    case LEMNOS_CHECK_FAILED:
-      return CLI_NO;
+    case LEMNOS_OK: return CLI_OK;
+    case LEMNOS_CHECK_FAILED: return CLI_NO;
     case LEMNOS_INVALID_ARGUMENT:
     case LEMNOS_NOT_FOUND:
-    case LEMNOS_DATA_LOSS:
-      return CLI_BAD_INPUT;
-    case LEMNOS_UNIMPLEMENTED:
-      return CLI_UNIMPLEMENTED;
-    case LEMNOS_CANCELLED:
-      return interrupt && interrupt->cancelled ? CLI_INTERRUPTED : CLI_TIMEOUT;
+    case LEMNOS_DATA_LOSS: return CLI_BAD_INPUT;
+    case LEMNOS_UNIMPLEMENTED: return CLI_UNIMPLEMENTED;
+    case LEMNOS_CANCELLED: return interrupt && interrupt->cancelled ? CLI_INTERRUPTED : CLI_TIMEOUT;
     case LEMNOS_OUT_OF_MEMORY:
     case LEMNOS_IO_ERROR:
     case LEMNOS_FAILED_PRECONDITION:
     case LEMNOS_INTERNAL:
-    case LEMNOS_UNAVAILABLE:
-      break;
+    case LEMNOS_UNAVAILABLE: break;
   }
   return CLI_TROUBLE;
 }
@@ -74,8 +68,7 @@ lemnos_status cli_put(strv text) {
   return LEMNOS_SUCCESS;
 }
 
-// --- help
-// ------------------------------------------------------------------------------------------------------------------
+// --- help ----------------------------------------------------------------------------------------
 
 // `text` in lines of at most 110 columns, all but the first indented.
 static void print_wrapped(const char *text, int column, int indent) {
@@ -109,8 +102,7 @@ static void print_help(const cli_command *c, const cli_option *options) {
   printf("  %-28s%s\n", "--help", "this text");
 }
 
-// --- parsing
-// ------------------------------------------------------------------------------------------------------------------
+// --- parsing -------------------------------------------------------------------------------------
 
 static bool parse_bytes(const char *s, int64_t *out) {
   size_t n = strlen(s);
@@ -128,21 +120,12 @@ static bool parse_bytes(const char *s, int64_t *out) {
 
 static bool store(const cli_option *o, const char *value) {
   switch (o->kind) {
-    case CLI_FLAG:
-      *(bool *)o->out = true;
-      return true;
-    case CLI_STRING:
-      *(const char **)o->out = value;
-      return true;
-    case CLI_STRINGS:
-      vec_push(NULL, (cli_strings *)o->out, value);
-      return true;
-    case CLI_INT:
-      return strv_parse_i64(strv_from_cstr(value), o->out);
-    case CLI_REAL:
-      return strv_parse_f64(strv_from_cstr(value), o->out) && *(double *)o->out >= 0;
-    case CLI_BYTES:
-      return parse_bytes(value, o->out);
+    case CLI_FLAG: *(bool *)o->out = true; return true;
+    case CLI_STRING: *(const char **)o->out = value; return true;
+    case CLI_STRINGS: vec_push(NULL, (cli_strings *)o->out, value); return true;
+    case CLI_INT: return strv_parse_i64(strv_from_cstr(value), o->out);
+    case CLI_REAL: return strv_parse_f64(strv_from_cstr(value), o->out) && *(double *)o->out >= 0;
+    case CLI_BYTES: return parse_bytes(value, o->out);
   }
   return false;
 }

@@ -35,8 +35,7 @@ struct cli_progress {
   lemnos_progress run;
 };
 
-// --- the text
-// ------------------------------------------------------------------------------------------------------------
+// --- the text ------------------------------------------------------------------------------------
 
 static void print_grouped(strbuf *out, int64_t n) {
   char digits[24];
@@ -94,8 +93,7 @@ static void compose(const cli_progress *p, strbuf *out) {
   if (p->running) print_run(out, &p->run);
 }
 
-// --- the line
-// ------------------------------------------------------------------------------------------------------------
+// --- the line ------------------------------------------------------------------------------------
 
 static void put(const char *text, size_t n) {
   ssize_t written = write(STDERR_FILENO, text, n);
@@ -145,8 +143,7 @@ static void *tick(void *ctx) {
   return NULL;
 }
 
-// --- what commands say
-// ---------------------------------------------------------------------------------------------------
+// --- what commands say ---------------------------------------------------------------------------
 
 static bool set(const char *variable) {
   const char *value = getenv(variable);

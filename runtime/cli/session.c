@@ -181,8 +181,7 @@ void session_close(cli_session *s) {
   *s = (cli_session){0};
 }
 
-// --- commands that take one program
-// ---------------------------------------------------------------------------------------
+// --- commands that take one program --------------------------------------------------------------
 
 int cli_parse_program(const char *command, int argc, char **argv, const cli_option *options, cli_program *p) {
   cli_strings files = {0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the suites of this folder share: a program run on the CPU device at each vector level of this machine, against the
-// interpreter. Arguments are small halves, so that sums are exact and any order of summation gives the same bits.
+// What the suites of this folder share: a program run on the CPU device at each vector level of this machine, against
+// the interpreter. Arguments are small halves, so that sums are exact and any order of summation gives the same bits.
 #ifndef TESTS_BACKEND_LLVM_CPU_TEST_H
 #define TESTS_BACKEND_LLVM_CPU_TEST_H
 
@@ -27,8 +27,10 @@ static void fill(lemnos_array *a) {
   bool complex = !strcmp(a->dtype, "complex<f32>");
   for (int64_t i = 0; i < (complex ? 2 * n : n); i++) {
     int x = (int)(next_random() % 9) - 4;
-    if (complex || !strcmp(a->dtype, "f32")) ((float *)a->data)[i] = (float)x * 0.5f;
-    else if (!strcmp(a->dtype, "f64")) ((double *)a->data)[i] = x * 0.5;
+    if (complex || !strcmp(a->dtype, "f32"))
+      ((float *)a->data)[i] = (float)x * 0.5f;
+    else if (!strcmp(a->dtype, "f64"))
+      ((double *)a->data)[i] = x * 0.5;
     else if (!strcmp(a->dtype, "bf16")) {
       float f = (float)x * 0.5f;
       uint32_t bits;
@@ -45,7 +47,8 @@ static void fill(lemnos_array *a) {
   }
 }
 
-static void run_on(lemnos_module *m, const char *device, int n_args, lemnos_array *args, lemnos_array *out, const char *text) {
+static void run_on(lemnos_module *m, const char *device, int n_args, lemnos_array *args, lemnos_array *out,
+                   const char *text) {
   lemnos_device *d;
   lemnos_executable *e;
   ASSERT_OK(lemnos_device_open(context, device, &d));
@@ -94,8 +97,12 @@ static void compare(const char *text) {
   lemnos_module_free(m);
 }
 
-static void setup(void) { ASSERT_OK(lemnos_context_create(NULL, &context)); }
-static void teardown(void) { lemnos_context_free(context); }
+static void setup(void) {
+  ASSERT_OK(lemnos_context_create(NULL, &context));
+}
+static void teardown(void) {
+  lemnos_context_free(context);
+}
 
 static int cpu_test_main(const char *name, const TTest *const *tests, int n) {
   lemnos_device *d;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// convolution on the CPU device, for each vector level this machine can run, against the interpreter: dimension orders, strides,
-// paddings (negative too), dilations of both sides, reversals, groups, odd sizes, element types, one to three spatial
-// dimensions, with and without an epilogue.
+// convolution on the CPU device, for each vector level this machine can run, against the interpreter: dimension orders,
+// strides, paddings (negative too), dilations of both sides, reversals, groups, odd sizes, element types, one to three
+// spatial dimensions, with and without an epilogue.
 #include "tests/backend-llvm/cpu_test.h"
 
 typedef struct conv_case {
-  const char *in, *out, *layouts;       // element types; "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]"
+  const char *in, *out, *layouts;  // element types; "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]"
   int b, f, o, h, w, kh, kw;
   int stride[2], pad[4], lhs[2], rhs[2];
   bool reverse[2];
@@ -55,12 +55,14 @@ static void run_case(const conv_case *given) {
   if (c.epilogue)
     snprintf(more, sizeof more, "%%1 = stablehlo.add %%0, %%d : %s\n%%2 = stablehlo.maximum %%1, %%d : %s\n", o, o);
   snprintf(text, sizeof text,
-           "func.func @main(%%a: %s, %%b: %s, %%d: %s) -> %s {\n%%0 = stablehlo.convolution(%%a, %%b) dim_numbers = %s, window = "
-           "{stride = [%d, %d], pad = [[%d, %d], [%d, %d]], lhs_dilate = [%d, %d], rhs_dilate = [%d, %d], reverse = [%s, %s]} "
+           "func.func @main(%%a: %s, %%b: %s, %%d: %s) -> %s {\n%%0 = stablehlo.convolution(%%a, %%b) dim_numbers = "
+           "%s, window = "
+           "{stride = [%d, %d], pad = [[%d, %d], [%d, %d]], lhs_dilate = [%d, %d], rhs_dilate = [%d, %d], reverse = "
+           "[%s, %s]} "
            "{batch_group_count = %d : i64, feature_group_count = %d : i64} : (%s, %s) -> %s\n%sreturn %%%d : %s\n}\n",
            l, r, o, o, c.layouts, c.stride[0], c.stride[1], c.pad[0], c.pad[1], c.pad[2], c.pad[3], c.lhs[0], c.lhs[1],
-           c.rhs[0], c.rhs[1], c.reverse[0] ? "true" : "false", c.reverse[1] ? "true" : "false", c.batch_groups, c.groups, l, r,
-           o, more, c.epilogue ? 2 : 0, o);
+           c.rhs[0], c.rhs[1], c.reverse[0] ? "true" : "false", c.reverse[1] ? "true" : "false", c.batch_groups,
+           c.groups, l, r, o, more, c.epilogue ? 2 : 0, o);
   compare(text);
 }
 
@@ -125,11 +127,13 @@ START_TEST(groups) {
 END_TEST
 
 START_TEST(types) {
-  static const char *const pairs[][2] = {{"f64", "f64"}, {"bf16", "bf16"}, {"f16", "f16"}, {"bf16", "f32"}, {"i8", "i32"},
-                                         {"ui8", "ui8"}, {"i32", "i32"},   {"i64", "i64"}, {"i16", "i16"}};
+  static const char *const pairs[][2] = {{"f64", "f64"},  {"bf16", "bf16"}, {"f16", "f16"},
+                                         {"bf16", "f32"}, {"i8", "i32"},    {"ui8", "ui8"},
+                                         {"i32", "i32"},  {"i64", "i64"},   {"i16", "i16"}};
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
     for (int l = 0; l < 2; l++)
-      run_case(&(conv_case){pairs[i][0], pairs[i][1], l ? nchw : nhwc, 2, 8, 12, 8, 9, 3, 3, .pad = {1, 1, 1, 1}, .epilogue = l});
+      run_case(&(conv_case){pairs[i][0], pairs[i][1], l ? nchw : nhwc, 2, 8, 12, 8, 9, 3, 3, .pad = {1, 1, 1, 1},
+                            .epilogue = l});
 }
 END_TEST
 
@@ -140,13 +144,16 @@ START_TEST(other_ranks) {
       "{batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x50x8xf32>, tensor<5x8x16xf32>) -> "
       "tensor<2x46x16xf32>\nreturn %0 : tensor<2x46x16xf32>\n}\n",
       "func.func @main(%a: tensor<2x8x50xf32>, %b: tensor<16x8x5xf32>) -> tensor<2x16x50xf32> {\n"
-      "%0 = stablehlo.convolution(%a, %b) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {stride = [1], pad = [[2, 2]]} "
+      "%0 = stablehlo.convolution(%a, %b) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {stride = [1], pad = "
+      "[[2, 2]]} "
       "{batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x50xf32>, tensor<16x8x5xf32>) -> "
       "tensor<2x16x50xf32>\nreturn %0 : tensor<2x16x50xf32>\n}\n",
       "func.func @main(%a: tensor<1x6x7x5x4xf32>, %b: tensor<3x3x2x4x18xf32>) -> tensor<1x6x5x4x18xf32> {\n"
-      "%0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, 2, f]x[0, 1, 2, i, o]->[b, 0, 1, 2, f], window = {stride = "
+      "%0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, 2, f]x[0, 1, 2, i, o]->[b, 0, 1, 2, f], window = "
+      "{stride = "
       "[1, 1, 1], pad = [[1, 1], [0, 0], [0, 0]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : "
-      "(tensor<1x6x7x5x4xf32>, tensor<3x3x2x4x18xf32>) -> tensor<1x6x5x4x18xf32>\nreturn %0 : tensor<1x6x5x4x18xf32>\n}\n",
+      "(tensor<1x6x7x5x4xf32>, tensor<3x3x2x4x18xf32>) -> tensor<1x6x5x4x18xf32>\nreturn %0 : "
+      "tensor<1x6x5x4x18xf32>\n}\n",
       "func.func @main(%a: tensor<20x30xf32>, %b: tensor<30x18xf32>) -> tensor<20x18xf32> {\n"
       "%0 = stablehlo.convolution(%a, %b) dim_numbers = [b, f]x[i, o]->[b, f], window = {} "
       "{batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<20x30xf32>, tensor<30x18xf32>) -> "

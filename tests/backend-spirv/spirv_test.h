@@ -42,7 +42,9 @@ static inline bool rig_open(rig *r) {
   return r->n > 0;
 }
 
-static inline void rig_close(rig *r) { lemnos_backend_spirv.close(r->state); }
+static inline void rig_close(rig *r) {
+  lemnos_backend_spirv.close(r->state);
+}
 
 // spirv-val on a module; says once if it is not installed.
 static inline void validate_words(const uint32_t *words, int n, const char *what) {
@@ -81,9 +83,9 @@ static inline void validate_code(const backend_code *code, const char *what) {
 }
 
 typedef struct buffer {
-  void *data;       // uploaded before, downloaded after
+  void *data;  // uploaded before, downloaded after
   int64_t bytes;
-  int64_t offset;   // where in its allocation it is bound
+  int64_t offset;  // where in its allocation it is bound
 } buffer;
 
 // Runs k on an opened device; buffers one a parameter.
@@ -108,7 +110,8 @@ static inline void run_on(rig *r, backend_device *d, const hlo_target *t, kernel
   ASSERT_OK(b->launch(q, program, 0, bindings));
   ASSERT_OK(b->wait(q));
   for (int p = 0; p < k->n_params; p++)
-    if (!k->params[p].readonly) ASSERT_OK(b->download(d, memory[p], buffers[p].offset, buffers[p].data, buffers[p].bytes));
+    if (!k->params[p].readonly)
+      ASSERT_OK(b->download(d, memory[p], buffers[p].offset, buffers[p].data, buffers[p].bytes));
   b->queue_destroy(q);
   for (int p = 0; p < k->n_params; p++) b->free(d, memory[p]);
   b->unload(d, program);

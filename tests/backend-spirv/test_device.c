@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device half of the backend: allocation, copies, hazards, queues on several threads, profiling, staging, the pipeline cache,
-// damaged code, refusals, and silence of the validation layers.
+// The device half of the backend: allocation, copies, hazards, queues on several threads, profiling, staging, the
+// pipeline cache, damaged code, refusals, and silence of the validation layers.
 #include <glob.h>
 #include <sys/stat.h>
 
@@ -63,7 +63,10 @@ static void chain_on(rig *r, backend_device *d, const hlo_target *t) {
   B->unload(d, p);
   arena_destroy(a);
 }
-START_TEST(hazards) { each_device(chain_on); } END_TEST
+START_TEST(hazards) {
+  each_device(chain_on);
+}
+END_TEST
 
 typedef struct worker {
   rig *r;
@@ -86,7 +89,10 @@ static void threads_on(rig *r, backend_device *d, const hlo_target *t) {
   B->unload(d, w.p);
   arena_destroy(a);
 }
-START_TEST(queues_on_threads) { each_device(threads_on); } END_TEST
+START_TEST(queues_on_threads) {
+  each_device(threads_on);
+}
+END_TEST
 
 static void allocation_on(rig *r, backend_device *d, const hlo_target *t) {
   enum { N = 200 };
@@ -124,7 +130,10 @@ static void allocation_on(rig *r, backend_device *d, const hlo_target *t) {
   B->free(d, big);
   ASSERT_FAILS(B->alloc(d, t->max_alloc + 1, &big), LEMNOS_OUT_OF_MEMORY, "bytes");
 }
-START_TEST(allocation) { each_device(allocation_on); } END_TEST
+START_TEST(allocation) {
+  each_device(allocation_on);
+}
+END_TEST
 
 static void profile_on(rig *r, backend_device *d, const hlo_target *t) {
   arena *a = arena_create();
@@ -148,7 +157,10 @@ static void profile_on(rig *r, backend_device *d, const hlo_target *t) {
   B->unload(d, p);
   arena_destroy(a);
 }
-START_TEST(profiling) { each_device(profile_on); } END_TEST
+START_TEST(profiling) {
+  each_device(profile_on);
+}
+END_TEST
 
 static void refusals_on(rig *r, backend_device *d, const hlo_target *t) {
   arena *a = arena_create();
@@ -175,7 +187,8 @@ static void refusals_on(rig *r, backend_device *d, const hlo_target *t) {
   ASSERT_OK(B->queue_create(d, &q));
   ASSERT_OK(B->alloc(d, 2048, &x));
   ASSERT_FAILS(B->launch(q, p, 1, NULL), LEMNOS_INTERNAL, "no kernel 1");
-  ASSERT_FAILS(B->launch(q, p, 0, (backend_binding[]){{x, 0, 800}, {x, 1500, 800}}), LEMNOS_INTERNAL, "outside its allocation");
+  ASSERT_FAILS(B->launch(q, p, 0, (backend_binding[]){{x, 0, 800}, {x, 1500, 800}}), LEMNOS_INTERNAL,
+               "outside its allocation");
   ASSERT_FAILS(B->launch(q, p, 0, (backend_binding[]){{x, 0, 800}, {x, 1026, 800}}), LEMNOS_INTERNAL, "not a multiple");
   ASSERT_FAILS(B->launch(q, p, 0, (backend_binding[]){{x, 4, 800}, {x, 1024, 800}}), LEMNOS_INTERNAL, "less aligned");
   ASSERT_FAILS(B->copy(q, (backend_binding){x, 0, 100}, (backend_binding){x, 50, 100}), LEMNOS_INTERNAL, "overlapping");
@@ -187,7 +200,10 @@ static void refusals_on(rig *r, backend_device *d, const hlo_target *t) {
   arena_destroy(a);
   ASSERT_FAILS(B->device_open(r->state, 99, 1, &d), LEMNOS_NOT_FOUND, "vulkan:99");
 }
-START_TEST(refusals) { each_device(refusals_on); } END_TEST
+START_TEST(refusals) {
+  each_device(refusals_on);
+}
+END_TEST
 
 // A program of no kernels, and many kernels loaded in parallel.
 static void programs_on(rig *r, backend_device *d, const hlo_target *t) {
@@ -209,7 +225,10 @@ static void programs_on(rig *r, backend_device *d, const hlo_target *t) {
   B->unload(d, none);
   arena_destroy(a);
 }
-START_TEST(programs) { each_device(programs_on); } END_TEST
+START_TEST(programs) {
+  each_device(programs_on);
+}
+END_TEST
 
 // Memory that the host cannot map, as on discrete GPUs.
 START_TEST(staging) {
@@ -238,7 +257,8 @@ START_TEST(staging) {
     B->device_close(d);
   }
   rig_close(&r);
-} END_TEST
+}
+END_TEST
 
 // --- the cache -----------------------------------------------------------------------------------
 
@@ -282,7 +302,8 @@ START_TEST(pipeline_cache) {
     globfree(&found);
   }
   rmdir(dir);
-} END_TEST
+}
+END_TEST
 
 // --- validation layers ---------------------------------------------------------------------------
 
@@ -310,7 +331,8 @@ static void validated(const char *icd) {
     programs_on(&r, d, t);
     ck_assert_msg(log.len == 0, "the validation layer says: %s", log.data);
     // That it is awake: a buffer of no bytes is an error.
-    VkBufferCreateInfo empty = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
+    VkBufferCreateInfo empty = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
     VkBuffer buffer = VK_NULL_HANDLE;
     d->vk.vkCreateBuffer(d->device, &empty, NULL, &buffer);
     if (buffer) d->vk.vkDestroyBuffer(d->device, buffer, NULL);
@@ -322,8 +344,14 @@ static void validated(const char *icd) {
   ck_assert_msg(log.len == 0, "the validation layer says: %s", log.data);
   strbuf_deinit(&log);
 }
-START_TEST(validation_lavapipe) { validated("/usr/share/vulkan/icd.d/lvp_icd.x86_64.json"); } END_TEST
-START_TEST(validation_swiftshader) { validated("/usr/lib/chromium/vk_swiftshader_icd.json"); } END_TEST
+START_TEST(validation_lavapipe) {
+  validated("/usr/share/vulkan/icd.d/lvp_icd.x86_64.json");
+}
+END_TEST
+START_TEST(validation_swiftshader) {
+  validated("/usr/lib/chromium/vk_swiftshader_icd.json");
+}
+END_TEST
 
-HARNESS_MAIN("backend_spirv_device", hazards, queues_on_threads, allocation, profiling, refusals, programs, staging, pipeline_cache,
-             validation_lavapipe, validation_swiftshader)
+HARNESS_MAIN("backend_spirv_device", hazards, queues_on_threads, allocation, profiling, refusals, programs, staging,
+             pipeline_cache, validation_lavapipe, validation_swiftshader)

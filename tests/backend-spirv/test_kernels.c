@@ -1,16 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory, vectors, control flow, groups and grids: small kernels built by hand, run on each Vulkan device found, against values
-// worked out in C.
+// Memory, vectors, control flow, groups and grids: small kernels built by hand, run on each Vulkan device found,
+// against values worked out in C.
 #include "tests/backend-spirv/spirv_test.h"
 
-static kernel_type type(kernel_scalar s, int lanes) { return kernel_type_make(s, lanes); }
-static val idx(kernel_builder *b, int64_t x) { return kernel_index(b, x); }
-static val add(kernel_builder *b, val x, val y) { return kernel_bin(b, KERNEL_OP_ADD, x, y); }
-static val mul(kernel_builder *b, val x, val y) { return kernel_bin(b, KERNEL_OP_MUL, x, y); }
+static kernel_type type(kernel_scalar s, int lanes) {
+  return kernel_type_make(s, lanes);
+}
+static val idx(kernel_builder *b, int64_t x) {
+  return kernel_index(b, x);
+}
+static val add(kernel_builder *b, val x, val y) {
+  return kernel_bin(b, KERNEL_OP_ADD, x, y);
+}
+static val mul(kernel_builder *b, val x, val y) {
+  return kernel_bin(b, KERNEL_OP_MUL, x, y);
+}
 static val load(kernel_builder *b, int p, val at, int lanes, int align) {
   return kernel_load(b, kernel_param_mem(p), at, lanes, align, NULL);
 }
-static void store(kernel_builder *b, int p, val at, val v, int align) { kernel_store(b, kernel_param_mem(p), at, v, align, NULL); }
+static void store(kernel_builder *b, int p, val at, val v, int align) {
+  kernel_store(b, kernel_param_mem(p), at, v, align, NULL);
+}
 static val emit(kernel_builder *b, kernel_op op, kernel_type t, int n, val const *operands, int64_t imm) {
   kernel_instr *i = kernel_emit(b, op, 1, &t, n, operands);
   i->imm.i = imm;
@@ -21,7 +31,8 @@ static val emit(kernel_builder *b, kernel_op op, kernel_type t, int n, val const
 static int32_t in[MAX_ITEMS], out[MAX_ITEMS];
 static float fin[MAX_ITEMS], fout[MAX_ITEMS];
 static void fill(void) {
-  for (int i = 0; i < MAX_ITEMS; i++) in[i] = i * 7 - 300, out[i] = -1, fin[i] = (float)(i * 3 % 101) - 50, fout[i] = -1;
+  for (int i = 0; i < MAX_ITEMS; i++)
+    in[i] = i * 7 - 300, out[i] = -1, fin[i] = (float)(i * 3 % 101) - 50, fout[i] = -1;
 }
 
 // --- memory --------------------------------------------------------------------------------------
@@ -50,8 +61,8 @@ static void unaligned(rig *r, backend_device *d, const hlo_target *t) {
 static void masked(rig *r, backend_device *d, const hlo_target *t) {
   enum { N = 37 };
   arena *a = arena_create();
-  kernel_param params[] = {param_of(KERNEL_I32, N, true), param_of(KERNEL_I32, N, false), param_of(KERNEL_I32, 40, false),
-                           param_of(KERNEL_I32, 40, false)};
+  kernel_param params[] = {param_of(KERNEL_I32, N, true), param_of(KERNEL_I32, N, false),
+                           param_of(KERNEL_I32, 40, false), param_of(KERNEL_I32, 40, false)};
   kernel *k = kernel_create(a, STRV("masked"), 4, params, 10, 0, KERNEL_I32);
   kernel_builder b = kernel_builder_create(k);
   val at = mul(&b, kernel_item(&b), idx(&b, 4)), lanes = kernel_lanes(&b, KERNEL_I32, 4);
@@ -79,17 +90,20 @@ static void private_arrays(rig *r, backend_device *d, const hlo_target *t) {
   kernel_param params[] = {param_of(KERNEL_I32, 64 * 8, true), param_of(KERNEL_I32, 64, false)};
   kernel *k = kernel_create(a, STRV("private_arrays"), 2, params, 64, 0, KERNEL_I32);
   kernel_builder b = kernel_builder_create(k);
-  int scalars = kernel_add_array(k, KERNEL_PRIVATE, KERNEL_I32, 1, 8), vectors = kernel_add_array(k, KERNEL_PRIVATE, KERNEL_I32, 4, 8);
+  int scalars = kernel_add_array(k, KERNEL_PRIVATE, KERNEL_I32, 1, 8),
+      vectors = kernel_add_array(k, KERNEL_PRIVATE, KERNEL_I32, 4, 8);
   kernel_mem ms = kernel_array_mem(k, scalars), mv = kernel_array_mem(k, vectors);
   val item = kernel_item(&b), base = mul(&b, item, idx(&b, 8));
   kernel_for f = kernel_for_begin(&b, idx(&b, 0), idx(&b, 8), idx(&b, 1), 0, NULL);
   val x = load(&b, 0, add(&b, base, f.iv), 1, 1);
   kernel_store(&b, ms, kernel_bin(&b, KERNEL_OP_SUB, idx(&b, 7), f.iv), x, 1, NULL);
   kernel_for_end(&b, &f, NULL);
-  for (int h = 0; h < 2; h++) kernel_store(&b, mv, idx(&b, h * 4), load(&b, 0, add(&b, base, idx(&b, h * 4)), 4, 4), 4, NULL);
+  for (int h = 0; h < 2; h++)
+    kernel_store(&b, mv, idx(&b, h * 4), load(&b, 0, add(&b, base, idx(&b, h * 4)), 4, 4), 4, NULL);
   val at = kernel_bin(&b, KERNEL_OP_AND, item, idx(&b, 7));
   val s = kernel_load(&b, ms, at, 1, 1, NULL), v = kernel_load(&b, mv, at, 1, 1, NULL);
-  val pair = kernel_reduce(&b, KERNEL_OP_REDUCE_ADD, kernel_load(&b, mv, idx(&b, 3), 2, 1, NULL));  // elements 3 and 4
+  // elements 3 and 4
+  val pair = kernel_reduce(&b, KERNEL_OP_REDUCE_ADD, kernel_load(&b, mv, idx(&b, 3), 2, 1, NULL));
   val whole = kernel_reduce(&b, KERNEL_OP_REDUCE_ADD, kernel_load(&b, mv, idx(&b, 4), 4, 4, NULL));
   store(&b, 1, item, add(&b, add(&b, mul(&b, s, idx(&b, 1000)), v), add(&b, pair, whole)), 1);
   fill();
@@ -130,7 +144,10 @@ static void memory_all(rig *r, backend_device *d, const hlo_target *t) {
   private_arrays(r, d, t);
   narrow_memory(r, d, t);
 }
-START_TEST(memory) { each_device(memory_all); } END_TEST
+START_TEST(memory) {
+  each_device(memory_all);
+}
+END_TEST
 
 // --- vectors -------------------------------------------------------------------------------------
 
@@ -178,14 +195,39 @@ static void vectors_on(rig *r, backend_device *d, const hlo_target *t) {
     int32_t lo = p[0] < p[1] ? p[0] : p[1];
     uint32_t ulo = (uint32_t)p[0];
     for (int l = 1; l < 4; l++) ulo = (uint32_t)p[l] < ulo ? (uint32_t)p[l] : ulo;
-    const int32_t want[OUT] = {p[3], p[2], p[1], p[0], p[0], p[1], 99, p[3], p[2], p[3], p[3], p[2], p[0], p[3], p[1], p[0],
-                               p[0] + p[1] + p[2] + p[3], (int32_t)((uint32_t)p[0] * (uint32_t)p[1] * (uint32_t)p[2] * (uint32_t)p[3]), lo, p[3], (int32_t)ulo,
-                               p[0] & p[1] & p[2] & p[3], p[0] | p[1] | p[2] | p[3], p[0] ^ p[1] ^ p[2] ^ p[3]};
-    for (int w = 0; w < OUT; w++) ck_assert_msg(o[w] == want[w], "item %d word %d: %d, expected %d", i, w, o[w], want[w]);
+    const int32_t want[OUT] = {p[3],
+                               p[2],
+                               p[1],
+                               p[0],
+                               p[0],
+                               p[1],
+                               99,
+                               p[3],
+                               p[2],
+                               p[3],
+                               p[3],
+                               p[2],
+                               p[0],
+                               p[3],
+                               p[1],
+                               p[0],
+                               p[0] + p[1] + p[2] + p[3],
+                               (int32_t)((uint32_t)p[0] * (uint32_t)p[1] * (uint32_t)p[2] * (uint32_t)p[3]),
+                               lo,
+                               p[3],
+                               (int32_t)ulo,
+                               p[0] & p[1] & p[2] & p[3],
+                               p[0] | p[1] | p[2] | p[3],
+                               p[0] ^ p[1] ^ p[2] ^ p[3]};
+    for (int w = 0; w < OUT; w++)
+      ck_assert_msg(o[w] == want[w], "item %d word %d: %d, expected %d", i, w, o[w], want[w]);
   }
   arena_destroy(a);
 }
-START_TEST(vectors) { each_device(vectors_on); } END_TEST
+START_TEST(vectors) {
+  each_device(vectors_on);
+}
+END_TEST
 
 // A select of vectors by one scalar condition; i32 seen as two i16 and four i8 where there are such types.
 static void views_on(rig *r, backend_device *d, const hlo_target *t) {
@@ -196,8 +238,12 @@ static void views_on(rig *r, backend_device *d, const hlo_target *t) {
   val at = mul(&b, kernel_item(&b), idx(&b, 4)), v = load(&b, 0, at, 4, 4);
   val cond = kernel_bin(&b, KERNEL_OP_LT_S, kernel_extract(&b, v, 0), idx(&b, 0));
   val s = kernel_select(&b, cond, kernel_un(&b, KERNEL_OP_NEG, v), v), first = kernel_extract(&b, s, 0);
-  if (t->i16) first = kernel_bitcast(&b, kernel_un(&b, KERNEL_OP_NOT, kernel_bitcast(&b, first, type(KERNEL_I16, 2))), type(KERNEL_I32, 1));
-  if (t->i8) first = kernel_bitcast(&b, kernel_un(&b, KERNEL_OP_NOT, kernel_bitcast(&b, first, type(KERNEL_I8, 4))), type(KERNEL_I32, 1));
+  if (t->i16)
+    first = kernel_bitcast(&b, kernel_un(&b, KERNEL_OP_NOT, kernel_bitcast(&b, first, type(KERNEL_I16, 2))),
+                           type(KERNEL_I32, 1));
+  if (t->i8)
+    first = kernel_bitcast(&b, kernel_un(&b, KERNEL_OP_NOT, kernel_bitcast(&b, first, type(KERNEL_I8, 4))),
+                           type(KERNEL_I32, 1));
   val operands[] = {s, first};
   store(&b, 1, at, emit(&b, KERNEL_OP_INSERT, type(KERNEL_I32, 4), 2, operands, 0), 4);
   fill();
@@ -211,14 +257,18 @@ static void views_on(rig *r, backend_device *d, const hlo_target *t) {
   }
   arena_destroy(a);
 }
-START_TEST(views) { each_device(views_on); } END_TEST
+START_TEST(views) {
+  each_device(views_on);
+}
+END_TEST
 
 // --- control -------------------------------------------------------------------------------------
 
 // Collatz steps (while with an if inside), a nested for with two carried values, an if without else.
 static void control_on(rig *r, backend_device *d, const hlo_target *t) {
   arena *a = arena_create();
-  kernel_param params[] = {param_of(KERNEL_I32, 100, false), param_of(KERNEL_I32, 100, false), param_of(KERNEL_I32, 100, false)};
+  kernel_param params[] = {param_of(KERNEL_I32, 100, false), param_of(KERNEL_I32, 100, false),
+                           param_of(KERNEL_I32, 100, false)};
   kernel *k = kernel_create(a, STRV("control"), 3, params, 100, 0, KERNEL_I32);
   kernel_builder b = kernel_builder_create(k);
   val item = kernel_item(&b), one = idx(&b, 1), zero = idx(&b, 0);
@@ -226,7 +276,8 @@ static void control_on(rig *r, backend_device *d, const hlo_target *t) {
   kernel_while w = kernel_while_begin(&b, 2, init);
   kernel_while_body(&b, &w, kernel_bin(&b, KERNEL_OP_NE, w.args[0], one));
   kernel_type i32 = type(KERNEL_I32, 1);
-  kernel_if c = kernel_if_begin(&b, kernel_bin(&b, KERNEL_OP_EQ, kernel_bin(&b, KERNEL_OP_AND, w.args[0], one), zero), 1, &i32);
+  kernel_if c =
+      kernel_if_begin(&b, kernel_bin(&b, KERNEL_OP_EQ, kernel_bin(&b, KERNEL_OP_AND, w.args[0], one), zero), 1, &i32);
   val half = kernel_bin(&b, KERNEL_OP_SHR_U, w.args[0], one);
   kernel_if_else(&b, &c, &half);
   val odd = add(&b, mul(&b, w.args[0], idx(&b, 3)), one);
@@ -267,7 +318,10 @@ static void control_on(rig *r, backend_device *d, const hlo_target *t) {
   }
   arena_destroy(a);
 }
-START_TEST(control) { each_device(control_on); } END_TEST
+START_TEST(control) {
+  each_device(control_on);
+}
+END_TEST
 
 // --- groups --------------------------------------------------------------------------------------
 
@@ -288,7 +342,8 @@ static void shared_on(rig *r, backend_device *d, const hlo_target *t) {
   kernel_emit(&b, KERNEL_OP_BARRIER, 0, NULL, 0, NULL);
   for (int s = W / 2; s > 0; s /= 2) {
     kernel_if c = kernel_if_begin(&b, kernel_bin(&b, KERNEL_OP_LT_S, local, idx(&b, s)), 0, NULL);
-    val sum = add(&b, kernel_load(&b, tree, local, 1, 1, NULL), kernel_load(&b, tree, add(&b, local, idx(&b, s)), 1, 1, NULL));
+    val sum = add(&b, kernel_load(&b, tree, local, 1, 1, NULL),
+                  kernel_load(&b, tree, add(&b, local, idx(&b, s)), 1, 1, NULL));
     kernel_store(&b, tree, local, sum, 1, NULL);
     kernel_if_else(&b, &c, NULL);
     kernel_if_end(&b, &c, NULL);
@@ -298,7 +353,10 @@ static void shared_on(rig *r, backend_device *d, const hlo_target *t) {
   val total = kernel_load(&b, tree, idx(&b, 0), 1, 1, NULL);
   val quad = kernel_reduce(&b, KERNEL_OP_REDUCE_MAX, kernel_load(&b, tile, idx(&b, 4), 4, 4, NULL));
   val g = kernel_conv(&b, KERNEL_OP_FROM_INT_S, group, KERNEL_F32);
-  store(&b, 1, item, add(&b, add(&b, mirrored, mul(&b, total, kernel_float(&b, KERNEL_F32, 1000))), mul(&b, add(&b, quad, g), kernel_float(&b, KERNEL_F32, 0.5))), 1);
+  store(&b, 1, item,
+        add(&b, add(&b, mirrored, mul(&b, total, kernel_float(&b, KERNEL_F32, 1000))),
+            mul(&b, add(&b, quad, g), kernel_float(&b, KERNEL_F32, 0.5))),
+        1);
   fill();
   buffer buffers[] = {{fin, W * GROUPS * 4}, {fout, W * GROUPS * 4}};
   run_on(r, d, t, k, buffers);
@@ -310,7 +368,10 @@ static void shared_on(rig *r, backend_device *d, const hlo_target *t) {
   }
   arena_destroy(a);
 }
-START_TEST(shared_memory) { each_device(shared_on); } END_TEST
+START_TEST(shared_memory) {
+  each_device(shared_on);
+}
+END_TEST
 
 static void subgroups_on(rig *r, backend_device *d, const hlo_target *t) {
   if (!t->subgroup) return;
@@ -325,12 +386,15 @@ static void subgroups_on(rig *r, backend_device *d, const hlo_target *t) {
   val lane = emit(&b, KERNEL_OP_SUBGROUP_LANE, i32, 0, NULL, 0);
   val back = kernel_bin(&b, KERNEL_OP_SUB, idx(&b, s - 1), lane), shuffle_operands[] = {x, back};
   val f = kernel_conv(&b, KERNEL_OP_FROM_INT_S, x, KERNEL_F32), v = kernel_splat(&b, x, 4), vo[] = {v, idx(&b, 1)};
-  val results[OUT] = {
-      lane, emit(&b, KERNEL_OP_SUBGROUP_SHUFFLE, i32, 2, shuffle_operands, 0), emit(&b, KERNEL_OP_SUBGROUP_BROADCAST, i32, 1, &x, 2),
-      emit(&b, KERNEL_OP_SUBGROUP_SHUFFLE_XOR, i32, 1, &x, 1), emit(&b, KERNEL_OP_SUBGROUP_ADD, i32, 1, &x, 0),
-      emit(&b, KERNEL_OP_SUBGROUP_MIN, i32, 1, &x, 0), emit(&b, KERNEL_OP_SUBGROUP_MAX, i32, 1, &x, 0),
-      kernel_conv(&b, KERNEL_OP_TO_INT_S, emit(&b, KERNEL_OP_SUBGROUP_ADD, f32, 1, &f, 0), KERNEL_I32),
-      kernel_reduce(&b, KERNEL_OP_REDUCE_ADD, emit(&b, KERNEL_OP_SUBGROUP_SHUFFLE, v4, 2, vo, 0))};
+  val results[OUT] = {lane,
+                      emit(&b, KERNEL_OP_SUBGROUP_SHUFFLE, i32, 2, shuffle_operands, 0),
+                      emit(&b, KERNEL_OP_SUBGROUP_BROADCAST, i32, 1, &x, 2),
+                      emit(&b, KERNEL_OP_SUBGROUP_SHUFFLE_XOR, i32, 1, &x, 1),
+                      emit(&b, KERNEL_OP_SUBGROUP_ADD, i32, 1, &x, 0),
+                      emit(&b, KERNEL_OP_SUBGROUP_MIN, i32, 1, &x, 0),
+                      emit(&b, KERNEL_OP_SUBGROUP_MAX, i32, 1, &x, 0),
+                      kernel_conv(&b, KERNEL_OP_TO_INT_S, emit(&b, KERNEL_OP_SUBGROUP_ADD, f32, 1, &f, 0), KERNEL_I32),
+                      kernel_reduce(&b, KERNEL_OP_REDUCE_ADD, emit(&b, KERNEL_OP_SUBGROUP_SHUFFLE, v4, 2, vo, 0))};
   for (int o = 0; o < OUT; o++) store(&b, 1, add(&b, base, idx(&b, o)), results[o], 1);
   fill();
   buffer buffers[] = {{in, W * 4}, {out, W * OUT * 4}};
@@ -340,11 +404,15 @@ static void subgroups_on(rig *r, backend_device *d, const hlo_target *t) {
     int l = i % s, sum = 0, lo = p[0], hi = p[0];
     for (int j = 0; j < s; j++) sum += p[j], lo = p[j] < lo ? p[j] : lo, hi = p[j] > hi ? p[j] : hi;
     const int32_t want[OUT] = {l, p[s - 1 - l], p[2], p[l ^ 1], sum, lo, hi, sum, 4 * p[1]};
-    for (int w = 0; w < OUT; w++) ck_assert_msg(o[w] == want[w], "item %d word %d: %d, expected %d", i, w, o[w], want[w]);
+    for (int w = 0; w < OUT; w++)
+      ck_assert_msg(o[w] == want[w], "item %d word %d: %d, expected %d", i, w, o[w], want[w]);
   }
   arena_destroy(a);
 }
-START_TEST(subgroups) { each_device(subgroups_on); } END_TEST
+START_TEST(subgroups) {
+  each_device(subgroups_on);
+}
+END_TEST
 
 static void atomics_on(rig *r, backend_device *d, const hlo_target *t) {
   const kernel_scalar types[] = {KERNEL_I32, KERNEL_I64};
@@ -355,7 +423,8 @@ static void atomics_on(rig *r, backend_device *d, const hlo_target *t) {
     kernel_param params[] = {param_of(types[s], 8, false)};
     kernel *k = kernel_create(a, STRV("atomics"), 1, params, N, 0, KERNEL_I32);
     kernel_builder b = kernel_builder_create(k);
-    val item = kernel_item(&b), x = types[s] == KERNEL_I64 ? kernel_conv(&b, KERNEL_OP_EXTEND_S, item, KERNEL_I64) : item;
+    val item = kernel_item(&b),
+        x = types[s] == KERNEL_I64 ? kernel_conv(&b, KERNEL_OP_EXTEND_S, item, KERNEL_I64) : item;
     const kernel_op ops[] = {KERNEL_OP_ATOMIC_ADD, KERNEL_OP_ATOMIC_MIN_S, KERNEL_OP_ATOMIC_MAX_S};
     for (int o = 0; o < 3; o++) {
       val operands[] = {idx(&b, o), x};
@@ -364,7 +433,8 @@ static void atomics_on(rig *r, backend_device *d, const hlo_target *t) {
       v->def->align = 1;
     }
     // Compare and swap: only item 77 finds what it expects (element 3 holds 1077), and puts 5.
-    val operands[] = {idx(&b, 3), kernel_bin(&b, KERNEL_OP_ADD, x, kernel_int(&b, types[s], 1000)), kernel_int(&b, types[s], 5)};
+    val operands[] = {idx(&b, 3), kernel_bin(&b, KERNEL_OP_ADD, x, kernel_int(&b, types[s], 1000)),
+                      kernel_int(&b, types[s], 5)};
     val old = emit(&b, KERNEL_OP_ATOMIC_CAS, type(types[s], 1), 3, operands, 0);
     old->def->mem = kernel_param_mem(0);
     old->def->align = 1;
@@ -378,7 +448,10 @@ static void atomics_on(rig *r, backend_device *d, const hlo_target *t) {
     arena_destroy(a);
   }
 }
-START_TEST(atomics) { each_device(atomics_on); } END_TEST
+START_TEST(atomics) {
+  each_device(atomics_on);
+}
+END_TEST
 
 // --- grids and parameters ------------------------------------------------------------------------
 
@@ -387,7 +460,10 @@ static kernel *iota(arena *a, int64_t n, int64_t room, int workgroup, kernel_sca
   kernel *k = kernel_create(a, STRV("iota"), 1, params, n, workgroup, index);
   kernel_builder b = kernel_builder_create(k);
   val item = kernel_item(&b);
-  store(&b, 0, item, add(&b, index == KERNEL_I64 ? kernel_conv(&b, KERNEL_OP_TRUNCATE, item, KERNEL_I32) : item, kernel_int(&b, KERNEL_I32, 1)), 1);
+  store(&b, 0, item,
+        add(&b, index == KERNEL_I64 ? kernel_conv(&b, KERNEL_OP_TRUNCATE, item, KERNEL_I32) : item,
+            kernel_int(&b, KERNEL_I32, 1)),
+        1);
   return k;
 }
 
@@ -419,10 +495,14 @@ static void grids_on(rig *r, backend_device *d, const hlo_target *t) {
   arena *a = arena_create();
   kernel *k = iota(a, (int64_t)small.elementwise_workgroup * 8 * 8 * 8 + 1, 1, 0, KERNEL_I32);
   backend_code code;
-  ASSERT_FAILS(lemnos_backend_spirv.compile(r->state, &small, &k, 1, NULL, &code), LEMNOS_UNIMPLEMENTED, "more than the device launches");
+  ASSERT_FAILS(lemnos_backend_spirv.compile(r->state, &small, &k, 1, NULL, &code), LEMNOS_UNIMPLEMENTED,
+               "more than the device launches");
   arena_destroy(a);
 }
-START_TEST(grids) { each_device(grids_on); } END_TEST
+START_TEST(grids) {
+  each_device(grids_on);
+}
+END_TEST
 
 // More parameters than descriptors: the rest goes by address. out[i] = sum of all inputs.
 static void many_params_on(rig *r, backend_device *d, const hlo_target *t) {
@@ -445,7 +525,10 @@ static void many_params_on(rig *r, backend_device *d, const hlo_target *t) {
   for (int i = 0; i < 64; i++) ck_assert_int_eq(data[0][i], 100 * n * (n - 1) / 2 + (n - 1) * i);
   arena_destroy(a);
 }
-START_TEST(many_parameters) { each_device(many_params_on); } END_TEST
+START_TEST(many_parameters) {
+  each_device(many_params_on);
+}
+END_TEST
 
 // A parameter larger than a descriptor spans: read and written near its end.
 static void large_param_on(rig *r, backend_device *d, const hlo_target *t) {
@@ -472,7 +555,10 @@ static void large_param_on(rig *r, backend_device *d, const hlo_target *t) {
   free(data);
   arena_destroy(a);
 }
-START_TEST(large_parameter) { each_device(large_param_on); } END_TEST
+START_TEST(large_parameter) {
+  each_device(large_param_on);
+}
+END_TEST
 
 // Arguments at offsets that descriptors do not take: an element offset is pushed.
 static void offsets_on(rig *r, backend_device *d, const hlo_target *t) {
@@ -489,7 +575,10 @@ static void offsets_on(rig *r, backend_device *d, const hlo_target *t) {
   for (int i = 0; i < 64; i++) ck_assert_int_eq(out[i], in[i]);
   arena_destroy(a);
 }
-START_TEST(offsets) { each_device(offsets_on); } END_TEST
+START_TEST(offsets) {
+  each_device(offsets_on);
+}
+END_TEST
 
-HARNESS_MAIN("backend_spirv_kernels", memory, vectors, views, control, shared_memory, subgroups, atomics, grids, many_parameters,
-             large_parameter, offsets)
+HARNESS_MAIN("backend_spirv_kernels", memory, vectors, views, control, shared_memory, subgroups, atomics, grids,
+             many_parameters, large_parameter, offsets)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Targets and texts: what a description says, RADV's null hardware as a target, SPIR-V text, statistics of a real GPU's compiler.
+// Targets and texts: what a description says, RADV's null hardware as a target, SPIR-V text, statistics of a real GPU's
+// compiler.
 #include "tests/backend-spirv/spirv_test.h"
 
 static const lemnos_backend *const B = &lemnos_backend_spirv;
@@ -34,11 +35,13 @@ START_TEST(descriptions) {
   ASSERT_FAILS(B->target_parse(r.state, STRV("vulkan:x"), &t), LEMNOS_NOT_FOUND, "vulkan:x");
   ASSERT_FAILS(B->target_parse(r.state, STRV("cpu"), &t), LEMNOS_NOT_FOUND, "cpu");
   rig_close(&r);
-} END_TEST
+}
+END_TEST
 
 // out = sum over 64 of a[item, k] * b[k], vec4 loads, unrolled by four: enough to look at.
 static kernel *dot_kernel(arena *a, int workgroup) {
-  kernel_param params[] = {param_of(KERNEL_F32, 1 << 16, true), param_of(KERNEL_F32, 64, true), param_of(KERNEL_F32, 1024, false)};
+  kernel_param params[] = {param_of(KERNEL_F32, 1 << 16, true), param_of(KERNEL_F32, 64, true),
+                           param_of(KERNEL_F32, 1024, false)};
   kernel *k = kernel_create(a, STRV("dot"), 3, params, 1024, workgroup, KERNEL_I32);
   kernel_builder b = kernel_builder_create(k);
   val item = kernel_item(&b), base = kernel_bin(&b, KERNEL_OP_MUL, item, kernel_index(&b, 64));
@@ -110,19 +113,26 @@ START_TEST(radv) {
   hlo_target t;
   ASSERT_FAILS(B->target_parse(r.state, STRV("radv:voodoo2"), &t), LEMNOS_NOT_FOUND, "VOODOO2");
   rig_close(&r);
-} END_TEST
+}
+END_TEST
 
 START_TEST(text) {
   rig r;
   if (!rig_open_at(&r, NULL)) return;
   arena *a = arena_create();
   kernel *k = dot_kernel(a, 0);
-  hlo_target t = {.cls = HLO_TARGET_GPU, .spec = "vulkan:1000", .max_workgroup = 128, .elementwise_workgroup = 64};  // not here: minimum limits
+  // not here: minimum limits
+  hlo_target t = {.cls = HLO_TARGET_GPU, .spec = "vulkan:1000", .max_workgroup = 128, .elementwise_workgroup = 64};
   strbuf out = {0};
   ASSERT_OK(B->emit_text(r.state, &t, k, BACKEND_EMIT_IR, &out));
-  const char *const parts[] = {"; kernel dot: 16 x 1 x 1 workgroups of 64\n", "OpEntryPoint 5 %1 \"main\"", "OpMemoryModel 0 1",
-                               "OpLoopMerge", "OpPhi", "OpFunctionEnd"};
-  for (size_t p = 0; p < sizeof parts / sizeof parts[0]; p++) ck_assert_msg(strstr(out.data, parts[p]) != NULL, "no '%s' in %s", parts[p], out.data);
+  const char *const parts[] = {"; kernel dot: 16 x 1 x 1 workgroups of 64\n",
+                               "OpEntryPoint 5 %1 \"main\"",
+                               "OpMemoryModel 0 1",
+                               "OpLoopMerge",
+                               "OpPhi",
+                               "OpFunctionEnd"};
+  for (size_t p = 0; p < sizeof parts / sizeof parts[0]; p++)
+    ck_assert_msg(strstr(out.data, parts[p]) != NULL, "no '%s' in %s", parts[p], out.data);
   ck_assert_ptr_null(strstr(out.data, "Op#"));  // every instruction has a name
   uint32_t broken[] = {SpvMagicNumber, 0x10300, 0, 10, 0, 99u << 16 | SpvOpNop};
   ASSERT_FAILS(spirv_disassemble(broken, 6, &out), LEMNOS_INVALID_ARGUMENT, "malformed");
@@ -131,9 +141,11 @@ START_TEST(text) {
   strbuf_deinit(&out);
   arena_destroy(a);
   rig_close(&r);
-} END_TEST
+}
+END_TEST
 
-// Everything that is refused is refused by name, and what is made for nobody in particular keeps to Vulkan's guaranteed limits.
+// Everything that is refused is refused by name, and what is made for nobody in particular keeps to Vulkan's guaranteed
+// limits.
 START_TEST(refused) {
   arena *a = arena_create();
   spirv_caps caps = spirv_caps_minimum();
@@ -142,11 +154,15 @@ START_TEST(refused) {
   hlo_target t = {.cls = HLO_TARGET_GPU, .max_workgroup = 128, .elementwise_workgroup = 256, .shared_bytes = 16384};
   kernel_param big = param_of(KERNEL_F32, (int64_t)1 << 26, true);
   kernel *k = kernel_create(a, STRV("k"), 1, &big, 64, 0, KERNEL_I32);
-  ASSERT_FAILS(spirv_emit_kernel(k, &t, &caps, &info, &words), LEMNOS_UNIMPLEMENTED, "binds at most 4 buffers of 134217728 bytes");
+  ASSERT_FAILS(spirv_emit_kernel(k, &t, &caps, &info, &words), LEMNOS_UNIMPLEMENTED,
+               "binds at most 4 buffers of 134217728 bytes");
   kernel_param five[5] = {big, big, big, big, big};
   for (int i = 0; i < 5; i++) five[i].n_elems = 4;
-  ASSERT_FAILS(spirv_emit_kernel(kernel_create(a, STRV("k"), 5, five, 64, 0, KERNEL_I32), &t, &caps, &info, &words), LEMNOS_UNIMPLEMENTED, "at most 4 buffers");
-  ASSERT_FAILS(spirv_emit_kernel(kernel_create(a, STRV("k"), 0, NULL, 1024, 1024, KERNEL_I32), &t, &caps, &info, &words), LEMNOS_UNIMPLEMENTED, "a workgroup of 1024");
+  ASSERT_FAILS(spirv_emit_kernel(kernel_create(a, STRV("k"), 5, five, 64, 0, KERNEL_I32), &t, &caps, &info, &words),
+               LEMNOS_UNIMPLEMENTED, "at most 4 buffers");
+  ASSERT_FAILS(
+      spirv_emit_kernel(kernel_create(a, STRV("k"), 0, NULL, 1024, 1024, KERNEL_I32), &t, &caps, &info, &words),
+      LEMNOS_UNIMPLEMENTED, "a workgroup of 1024");
   k = kernel_create(a, STRV("k"), 0, NULL, 64, 64, KERNEL_I32);
   kernel_add_array(k, KERNEL_SHARED, KERNEL_F32, 4, 5000);
   ASSERT_FAILS(spirv_emit_kernel(k, &t, &caps, &info, &words), LEMNOS_UNIMPLEMENTED, "20000 bytes of shared arrays");
@@ -160,6 +176,7 @@ START_TEST(refused) {
   ASSERT_FAILS(spirv_emit_kernel(k, &t, &caps, &info, &words), LEMNOS_UNIMPLEMENTED, "bf16");
   vec_deinit(&words);
   arena_destroy(a);
-} END_TEST
+}
+END_TEST
 
 HARNESS_MAIN("backend_spirv_targets", descriptions, radv, text, refused)

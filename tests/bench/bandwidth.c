@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementwise over 64 MiB against the machine's copy bandwidth and a sum of 64 MiB against its read bandwidth, in one run:
-// a hand-written loop and the device take turns; printed are the medians of both and of their ratio, pair by pair. Copying is
-// the better of memcpy and a loop of streaming stores, on as many threads; results of the device lie in memory that an
-// earlier run gave back, as copies go to one destination.
+// Elementwise over 64 MiB against the machine's copy bandwidth and a sum of 64 MiB against its read bandwidth, in one
+// run:
+// a hand-written loop and the device take turns; printed are the medians of both and of their ratio, pair by pair.
+// Copying is the better of memcpy and a loop of streaming stores, on as many threads; results of the device lie in
+// memory that an earlier run gave back, as copies go to one destination.
 //   bench_bandwidth [--threads N] [--reps N] [--device ID]
 #include <pthread.h>
 #include <stdio.h>
@@ -40,7 +41,8 @@ static void stream(part *p) {
 #if defined(__x86_64__)
   for (size_t i = 0; i < p->bytes; i += 64) {
     for (size_t j = 0; j < 64; j += 16)
-      _mm_stream_si128((__m128i *)(void *)(p->to + i + j), _mm_load_si128((const __m128i *)(const void *)(p->from + i + j)));
+      _mm_stream_si128((__m128i *)(void *)(p->to + i + j),
+                       _mm_load_si128((const __m128i *)(const void *)(p->from + i + j)));
   }
   _mm_sfence();
 #else
@@ -53,7 +55,8 @@ typedef float vec16 __attribute__((vector_size(64)));
 #if defined(__x86_64__)
 __attribute__((target_clones("default", "avx2", "avx512f")))
 #endif
-static float sum_of(const char *from, size_t bytes) {
+static float
+sum_of(const char *from, size_t bytes) {
   const vec16 *x = (const vec16 *)(const void *)from;
   vec16 a = {0}, b = {0}, c = {0}, d = {0};
   for (size_t i = 0; i + 4 <= bytes / sizeof *x; i += 4) a += x[i], b += x[i + 1], c += x[i + 2], d += x[i + 3];
@@ -63,9 +66,12 @@ static float sum_of(const char *from, size_t bytes) {
 
 static void *work(void *arg) {
   part *p = arg;
-  if (p->mode == COPY) memcpy(p->to, p->from, p->bytes);
-  else if (p->mode == STREAM) stream(p);
-  else p->result = sum_of(p->from, p->bytes);
+  if (p->mode == COPY)
+    memcpy(p->to, p->from, p->bytes);
+  else if (p->mode == STREAM)
+    stream(p);
+  else
+    p->result = sum_of(p->from, p->bytes);
   return NULL;
 }
 
@@ -75,7 +81,8 @@ static double hand_written(mode mode, int threads, const char *from, char *to) {
   size_t each = (BYTES / (size_t)threads + 4095) / 4096 * 4096;
   double start = io_seconds();
   for (int t = 0; t < threads; t++) {
-    size_t begin = each * (size_t)t < BYTES ? each * (size_t)t : BYTES, end = begin + each < BYTES ? begin + each : BYTES;
+    size_t begin = each * (size_t)t < BYTES ? each * (size_t)t : BYTES,
+           end = begin + each < BYTES ? begin + each : BYTES;
     parts[t] = (part){.mode = mode, .from = from + begin, .to = to + begin, .bytes = end - begin};
     if (t && pthread_create(&ids[t], NULL, work, &parts[t])) exit(1);
   }
@@ -106,7 +113,8 @@ static char *pages(void) {
   return p;
 }
 
-static void run(lemnos_context *c, lemnos_device *d, const char *name, const char *text, bool reads, int threads, int reps) {
+static void run(lemnos_context *c, lemnos_device *d, const char *name, const char *text, bool reads, int threads,
+                int reps) {
   lemnos_module *module;
   lemnos_executable *e;
   check(lemnos_module_load(c, name, text, strlen(text), NULL, &module), "module");
@@ -148,10 +156,14 @@ int main(int argc, char **argv) {
   const char *device = "cpu";
   int threads = 1, reps = 21;
   for (int i = 1; i < argc; i++) {
-    if (!strcmp(argv[i], "--threads") && i + 1 < argc) threads = atoi(argv[++i]);
-    else if (!strcmp(argv[i], "--reps") && i + 1 < argc) reps = atoi(argv[++i]);
-    else if (!strcmp(argv[i], "--device") && i + 1 < argc) device = argv[++i];
-    else return fprintf(stderr, "unknown option %s\n", argv[i]), 2;
+    if (!strcmp(argv[i], "--threads") && i + 1 < argc)
+      threads = atoi(argv[++i]);
+    else if (!strcmp(argv[i], "--reps") && i + 1 < argc)
+      reps = atoi(argv[++i]);
+    else if (!strcmp(argv[i], "--device") && i + 1 < argc)
+      device = argv[++i];
+    else
+      return fprintf(stderr, "unknown option %s\n", argv[i]), 2;
   }
   if (threads < 1 || threads > MAX_THREADS || reps < 1 || reps > MAX_REPS) return fprintf(stderr, "bad option\n"), 2;
   lemnos_context_options options = {.threads = threads};

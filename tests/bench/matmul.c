@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// f32 matrix products on a device against the machine's multiply-add peak, in one run: for each size and layout, a hand-written
-// loop of independent FMAs and the product take turns; printed are the medians of both and of their ratio, pair by pair.
+// f32 matrix products on a device against the machine's multiply-add peak, in one run: for each size and layout, a
+// hand-written loop of independent FMAs and the product take turns; printed are the medians of both and of their ratio,
+// pair by pair.
 //   bench_matmul [--threads N] [--reps N] [--device ID] [--layouts NN,NT,TN,TT] [--cpu] [MxKxN ...]
 // --cpu counts the process's CPU time instead of time on the wall, for busy machines (blind to threads that wait).
 #include <pthread.h>
@@ -36,17 +37,17 @@ typedef struct peak_run {
   double flops, result;
 } peak_run;
 
-#define PEAK_LOOP(name, attribute, bytes)                                                       \
-  typedef float name##_v __attribute__((vector_size(bytes)));                                   \
-  attribute static void name(peak_run *r) {                                                     \
-    name##_v a[CHAINS], x = {0}, y = {0};                                                       \
-    for (unsigned l = 0; l < bytes / 4; l++) x[l] = 0.999f, y[l] = 0.001f;                      \
-    for (int i = 0; i < CHAINS; i++) a[i] = x + (float)i;                                       \
-    for (long k = 0; k < r->steps; k++) {                                                       \
-      _Pragma("GCC unroll 16") for (int i = 0; i < CHAINS; i++) a[i] = a[i] * x + y;            \
-    }                                                                                           \
-    for (int i = 0; i < CHAINS; i++) r->result += a[i][0];                                      \
-    r->flops = (double)r->steps * CHAINS * (bytes / 4) * 2;                                     \
+#define PEAK_LOOP(name, attribute, bytes)                                            \
+  typedef float name##_v __attribute__((vector_size(bytes)));                        \
+  attribute static void name(peak_run *r) {                                          \
+    name##_v a[CHAINS], x = {0}, y = {0};                                            \
+    for (unsigned l = 0; l < bytes / 4; l++) x[l] = 0.999f, y[l] = 0.001f;           \
+    for (int i = 0; i < CHAINS; i++) a[i] = x + (float)i;                            \
+    for (long k = 0; k < r->steps; k++) {                                            \
+      _Pragma("GCC unroll 16") for (int i = 0; i < CHAINS; i++) a[i] = a[i] * x + y; \
+    }                                                                                \
+    for (int i = 0; i < CHAINS; i++) r->result += a[i][0];                           \
+    r->flops = (double)r->steps * CHAINS * (bytes / 4) * 2;                          \
   }
 
 #if defined(__x86_64__)
@@ -99,15 +100,16 @@ static lemnos_buffer *filled(lemnos_device *d, long rows, long cols) {
   return b;
 }
 
-static void run(lemnos_context *c, lemnos_device *d, long m, long k, long n, const char *layout, int threads, int reps) {
+static void run(lemnos_context *c, lemnos_device *d, long m, long k, long n, const char *layout, int threads,
+                int reps) {
   bool ta = layout[0] == 'T', tb = layout[1] == 'T';
   char text[1000];
   snprintf(text, sizeof text,
            "func.func @main(%%a: tensor<%ldx%ldxf32>, %%b: tensor<%ldx%ldxf32>) -> tensor<%ldx%ldxf32> {\n"
            "  %%0 = stablehlo.dot_general %%a, %%b, contracting_dims = [%d] x [%d] : (tensor<%ldx%ldxf32>, "
            "tensor<%ldx%ldxf32>) -> tensor<%ldx%ldxf32>\n  return %%0 : tensor<%ldx%ldxf32>\n}\n",
-           ta ? k : m, ta ? m : k, tb ? n : k, tb ? k : n, m, n, !ta, tb, ta ? k : m, ta ? m : k, tb ? n : k, tb ? k : n, m,
-           n, m, n);
+           ta ? k : m, ta ? m : k, tb ? n : k, tb ? k : n, m, n, !ta, tb, ta ? k : m, ta ? m : k, tb ? n : k,
+           tb ? k : n, m, n, m, n);
   lemnos_module *module;
   lemnos_executable *e;
   check(lemnos_module_load(c, "matmul", text, strlen(text), NULL, &module), "module");
@@ -126,8 +128,8 @@ static void run(lemnos_context *c, lemnos_device *d, long m, long k, long n, con
     if (rate[r] > best) best = rate[r];
     if (p > best_peak) best_peak = p;
   }
-  printf("%ldx%ldx%ld %.2s: %.1f GFLOP/s of %.1f, ratio %.3f; best %.1f of %.1f, %.3f\n", m, k, n, layout, median(rate, reps),
-         median(peak, reps), median(ratio, reps), best, best_peak, best / best_peak);
+  printf("%ldx%ldx%ld %.2s: %.1f GFLOP/s of %.1f, ratio %.3f; best %.1f of %.1f, %.3f\n", m, k, n, layout,
+         median(rate, reps), median(peak, reps), median(ratio, reps), best, best_peak, best / best_peak);
   fflush(stdout);
   for (int i = 0; i < 2; i++) lemnos_buffer_free(args[i]);
   lemnos_executable_free(e);
@@ -139,12 +141,18 @@ int main(int argc, char **argv) {
   const char *layouts = "NN,NT,TN,TT";
   int n_sizes = 4, given = 0, threads = 1, reps = 9;
   for (int i = 1; i < argc; i++) {
-    if (!strcmp(argv[i], "--threads") && i + 1 < argc) threads = atoi(argv[++i]);
-    else if (!strcmp(argv[i], "--reps") && i + 1 < argc) reps = atoi(argv[++i]);
-    else if (!strcmp(argv[i], "--device") && i + 1 < argc) device = argv[++i];
-    else if (!strcmp(argv[i], "--layouts") && i + 1 < argc) layouts = argv[++i];
-    else if (!strcmp(argv[i], "--cpu")) use_cpu_time = true;
-    else if (given < 64) sizes[given++] = argv[i];
+    if (!strcmp(argv[i], "--threads") && i + 1 < argc)
+      threads = atoi(argv[++i]);
+    else if (!strcmp(argv[i], "--reps") && i + 1 < argc)
+      reps = atoi(argv[++i]);
+    else if (!strcmp(argv[i], "--device") && i + 1 < argc)
+      device = argv[++i];
+    else if (!strcmp(argv[i], "--layouts") && i + 1 < argc)
+      layouts = argv[++i];
+    else if (!strcmp(argv[i], "--cpu"))
+      use_cpu_time = true;
+    else if (given < 64)
+      sizes[given++] = argv[i];
   }
   if (given) n_sizes = given;
   if (threads < 1 || threads > MAX_THREADS || reps < 1 || reps > 1000) return fprintf(stderr, "bad option\n"), 2;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every elementwise operation and element type on every device of the machine, against the interpreter, over special values and
-// random ones: elementwise [--device=ID] [-v]. Bounds: tolerance.def. Closes with `N passed, N failed, N skipped`; an operation that
-// the device leaves to the host is counted as skipped (it is the interpreter's own result).
+// Every elementwise operation and element type on every device of the machine, against the interpreter, over special
+// values and random ones: elementwise [--device=ID] [-v]. Bounds: tolerance.def. Closes with `N passed, N failed, N
+// skipped`; an operation that the device leaves to the host is counted as skipped (it is the interpreter's own result).
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -20,8 +20,10 @@ typedef struct bound {
 
 static bound bound_of(hlo_op op) {
   switch (op) {
+// clang-format off
 #define T(ENUM, a, b) \
   case HLO_OP_##ENUM: return (bound){a, b, true};
+// clang-format on
 #include "tolerance.def"
 #undef T
     default: return (bound){0, 0, false};
@@ -36,8 +38,9 @@ static uint64_t splitmix(uint64_t *s) {
 }
 
 static double random_real(uint64_t *s) {
-  static const double special[] = {0.0, -0.0, 1, -1, 0.5, -0.5, 2, -2, 3, 10, 100, -100, 1e-3, 1e-10, 1e10, -1e10, INFINITY,
-                                   -INFINITY, NAN, 0.25, 0.75, 1.5, 2.5, -2.5, 3.5, 88.8, -104, 1e-30, 709.7, 4096.5, 1e5};
+  static const double special[] = {0.0,  -0.0, 1,     -1,   0.5,   -0.5,     2,         -2,     3,    10,   100,
+                                   -100, 1e-3, 1e-10, 1e10, -1e10, INFINITY, -INFINITY, NAN,    0.25, 0.75, 1.5,
+                                   2.5,  -2.5, 3.5,   88.8, -104,  1e-30,    709.7,     4096.5, 1e5};
   uint64_t z = splitmix(s);
   if (z % 8 == 0) return special[(z >> 8) % (sizeof special / sizeof *special)];
   double u = ldexp((double)(int64_t)splitmix(s), -63);
@@ -54,10 +57,14 @@ static void fill(hlo_dtype t, void *data, uint64_t seed) {
   uint64_t s = seed;
   for (int64_t i = 0; i < N; i++) {
     hlo_dtype_class c = hlo_dtype_cls(t);
-    if (c == HLO_CLASS_PRED) ((uint8_t *)data)[i] = splitmix(&s) & 1;
+    if (c == HLO_CLASS_PRED)
+      ((uint8_t *)data)[i] = splitmix(&s) & 1;
     else if (c == HLO_CLASS_SINT || c == HLO_CLASS_UINT) {
       uint64_t z = splitmix(&s);
-      hlo_element_set_i64(t, data, i, z % 4 == 0 ? (int64_t)(z >> 8) % 5 - 2 : z % 4 == 1 ? (int64_t)(z >> 60) : (int64_t)splitmix(&s));
+      hlo_element_set_i64(t, data, i,
+                          z % 4 == 0   ? (int64_t)(z >> 8) % 5 - 2
+                          : z % 4 == 1 ? (int64_t)(z >> 60)
+                                       : (int64_t)splitmix(&s));
     } else {
       hlo_element_set_f64(t, data, i, 0, random_real(&s));
       if (c == HLO_CLASS_COMPLEX) hlo_element_set_f64(t, data, i, 1, random_real(&s));
@@ -70,12 +77,22 @@ static double distance(hlo_dtype t, double x, double y, double magnitude) {
   if (x == y || (x != x && y != y)) return 0;
   if (x != x || y != y) return INFINITY;
   if (isinf(x) || isinf(y)) {  // the last finite value and infinity are neighbours
-    double big = t == HLO_F64 || t == HLO_C128 ? 1.7976931348623157e308 : t == HLO_F32 || t == HLO_C64 ? 3.4028234663852886e38 : 0;
+    double big = t == HLO_F64 || t == HLO_C128  ? 1.7976931348623157e308
+                 : t == HLO_F32 || t == HLO_C64 ? 3.4028234663852886e38
+                                                : 0;
     double finite = isinf(x) ? y : x;
     return big && fabs(finite) >= big * 0.9999 && (x < 0) == (y < 0) ? 1 : INFINITY;
   }
-  int bits = t == HLO_F64 || t == HLO_C128 ? 53 : t == HLO_F32 || t == HLO_C64 ? 24 : t == HLO_F16 ? 11 : t == HLO_BF16 ? 8 : 4;
-  int low = t == HLO_F64 || t == HLO_C128 ? -1074 : t == HLO_F16 ? -24 : t == HLO_F32 || t == HLO_C64 ? -149 : t == HLO_BF16 ? -133 : -20;
+  int bits = t == HLO_F64 || t == HLO_C128  ? 53
+             : t == HLO_F32 || t == HLO_C64 ? 24
+             : t == HLO_F16                 ? 11
+             : t == HLO_BF16                ? 8
+                                            : 4;
+  int low = t == HLO_F64 || t == HLO_C128  ? -1074
+            : t == HLO_F16                 ? -24
+            : t == HLO_F32 || t == HLO_C64 ? -149
+            : t == HLO_BF16                ? -133
+                                           : -20;
   double m = fmax(fmax(fabs(x), fabs(y)), magnitude);
   int e;
   frexp(m, &e);
@@ -94,9 +111,9 @@ typedef struct program {
   const char *attrs;
 } program;
 
-// Where devices are not held to the interpreter (docs/numerics.md): complex functions (not arithmetic) of parts that are not finite, very
-// large or very small, where formulas differ in what overflows on the way, powers of a complex zero, large complex quotients; zeta
-// and polygamma outside 0 < x < 50 and of high order; lgamma of subnormals.
+// Where devices are not held to the interpreter (docs/numerics.md): complex functions (not arithmetic) of parts that
+// are not finite, very large or very small, where formulas differ in what overflows on the way, powers of a complex
+// zero, large complex quotients; zeta and polygamma outside 0 < x < 50 and of high order; lgamma of subnormals.
 static bool is_outside(const program *p, const lemnos_array *args, int64_t i) {
   bool complex_function = (hlo_dtype_is_complex(p->in[0]) || hlo_dtype_is_complex(p->out)) && bound_of(p->op).listed;
   bool series = p->op == HLO_OP_ZETA || p->op == HLO_OP_POLYGAMMA;
@@ -135,11 +152,14 @@ static bool compare(const program *p, const char *device, const lemnos_array *wa
   for (int64_t i = 0; i < N; i++) {
     if (flushes && has_subnormal(p, args, i)) continue;
     if (!real) {
-      if (memcmp((char *)want->data + i * bytes, (char *)got->data + i * bytes, (size_t)bytes) != 0 && at < 0) at = i, worst = INFINITY;
+      if (memcmp((char *)want->data + i * bytes, (char *)got->data + i * bytes, (size_t)bytes) != 0 && at < 0)
+        at = i, worst = INFINITY;
       continue;
     }
     int parts = hlo_dtype_is_complex(p->out) ? 2 : 1;
-    double magnitude = p->op == HLO_OP_DIGAMMA || p->op == HLO_OP_LGAMMA || (p->op == HLO_OP_ATAN2 && parts == 2) ? 1 : 0;  // roots: absolute there
+    // roots: absolute there
+    double magnitude =
+        p->op == HLO_OP_DIGAMMA || p->op == HLO_OP_LGAMMA || (p->op == HLO_OP_ATAN2 && parts == 2) ? 1 : 0;
     if (is_outside(p, args, i)) continue;
     for (int q = 0; q < parts && parts == 2; q++) {
       double m = fabs(hlo_element_get_f64(p->out, want->data, i, q));
@@ -216,14 +236,15 @@ static void group_text(const group *g, strbuf *out) {
     strbuf_printf(out, ")%s\n", p->attrs);
   }
   strbuf_append_cstr(out, "  ROOT t = (");
-  for (int i = 0; i < g->n; i++) strbuf_printf(out, "%s%s[%d]", i ? ", " : "", hlo_dtype_table[g->items[i].out].hlo_name, N);
+  for (int i = 0; i < g->n; i++)
+    strbuf_printf(out, "%s%s[%d]", i ? ", " : "", hlo_dtype_table[g->items[i].out].hlo_name, N);
   strbuf_append_cstr(out, ") tuple(");
   for (int i = 0; i < g->n; i++) strbuf_printf(out, "%sr%d", i ? ", " : "", i);
   strbuf_append_cstr(out, ")\n}\n");
 }
 
-static lemnos_status run_on(lemnos_module *m, lemnos_device *d, int n_args, const lemnos_array *args, int n, lemnos_array *results,
-                            int *host) {
+static lemnos_status run_on(lemnos_module *m, lemnos_device *d, int n_args, const lemnos_array *args, int n,
+                            lemnos_array *results, int *host) {
   lemnos_executable *e;
   lemnos_status s = lemnos_compile(m, d, NULL, &e);
   if (s) return s;
@@ -256,7 +277,8 @@ static void run_group(lemnos_context *c, lemnos_device **devices, int n_devices,
     lemnos_array got[MAX_GROUP] = {0};
     s = run_on(m, devices[d], n_args, args, g->n, got, &host);
     if (s) {
-      printf("FAIL %s %s: %s\n", lemnos_device_id(devices[d]), hlo_op_table[g->items[0].op].text_name, lemnos_status_text(s));
+      printf("FAIL %s %s: %s\n", lemnos_device_id(devices[d]), hlo_op_table[g->items[0].op].text_name,
+             lemnos_status_text(s));
       lemnos_status_release(s);
       t->failed += g->n;
       continue;
@@ -268,7 +290,9 @@ static void run_group(lemnos_context *c, lemnos_device **devices, int n_devices,
       arg += g->items[i].n_in;
       free(got[i].data);
     }
-    if (host && verbose) printf("host %s %s: %d of %d\n", lemnos_device_id(devices[d]), hlo_op_table[g->items[0].op].text_name, host, g->n);
+    if (host && verbose)
+      printf("host %s %s: %d of %d\n", lemnos_device_id(devices[d]), hlo_op_table[g->items[0].op].text_name, host,
+             g->n);
     t->failed += failed;
     t->skipped += host;
     t->passed += g->n - failed - host;
@@ -297,16 +321,22 @@ static void make_program(program *p, hlo_op op, int n_in, const hlo_dtype *in, h
 
 static hlo_dtype result_type(hlo_op op, hlo_dtype t) {
   switch (op) {
-    case HLO_OP_COMPARE: case HLO_OP_IS_FINITE: case HLO_OP_IS_INF: case HLO_OP_IS_NEG_INF: case HLO_OP_IS_POS_INF: return HLO_PRED;
-    case HLO_OP_REAL: case HLO_OP_IMAG: case HLO_OP_ABS: return hlo_dtype_real_part(t);
+    case HLO_OP_COMPARE:
+    case HLO_OP_IS_FINITE:
+    case HLO_OP_IS_INF:
+    case HLO_OP_IS_NEG_INF:
+    case HLO_OP_IS_POS_INF: return HLO_PRED;
+    case HLO_OP_REAL:
+    case HLO_OP_IMAG:
+    case HLO_OP_ABS: return hlo_dtype_real_part(t);
     case HLO_OP_COMPLEX: return t == HLO_F32 ? HLO_C64 : HLO_C128;
     default: return t;
   }
 }
 
 // Every legal combination of types and attributes of an op goes through fn.
-static void add(lemnos_context *c, lemnos_device **devices, int n, group *g, tally *t, bool verbose, hlo_op op, int n_in,
-                const hlo_dtype *in, hlo_dtype out, const char *attrs) {
+static void add(lemnos_context *c, lemnos_device **devices, int n, group *g, tally *t, bool verbose, hlo_op op,
+                int n_in, const hlo_dtype *in, hlo_dtype out, const char *attrs) {
   make_program(&g->items[g->n], op, n_in, in, out, attrs);
   if (!is_legal(c, &g->items[g->n])) return;
   if (++g->n == MAX_GROUP) run_group(c, devices, n, g, t, verbose);
@@ -335,9 +365,12 @@ int main(int argc, char **argv) {
   const char *only = NULL, *only_op = NULL;
   bool verbose = false;
   for (int i = 1; i < argc; i++) {
-    if (!strncmp(argv[i], "--device=", 9)) only = argv[i] + 9;
-    else if (!strncmp(argv[i], "--op=", 5)) only_op = argv[i] + 5;
-    else if (!strcmp(argv[i], "-v")) verbose = true;
+    if (!strncmp(argv[i], "--device=", 9))
+      only = argv[i] + 9;
+    else if (!strncmp(argv[i], "--op=", 5))
+      only_op = argv[i] + 5;
+    else if (!strcmp(argv[i], "-v"))
+      verbose = true;
   }
   lemnos_context *c;
   lemnos_status s = lemnos_context_create(&(lemnos_context_options){.cache_dir = ""}, &c);

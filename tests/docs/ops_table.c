@@ -23,6 +23,7 @@ static const struct {
 };
 enum { N_CASES = sizeof cases / sizeof *cases };
 
+// clang-format off
 static const char *const enum_names[] = {
 #define OP(ENUM, ...) #ENUM,
 #include "hlo/ops.def"
@@ -33,6 +34,7 @@ static const char *const kind_names[] = {
     HLO_ATTR_KINDS(KIND)
 #undef KIND
 };
+// clang-format on
 
 static const char *const family_names[] = {"unary",          "binary",       "ternary",     "convert",
                                            "data movement",  "index",        "reduce",      "window",
@@ -46,20 +48,14 @@ static const char *expander(hlo_op op) {
   switch (op) {
     case HLO_OP_BATCH_NORM_GRAD:
     case HLO_OP_BATCH_NORM_INFERENCE:
-    case HLO_OP_BATCH_NORM_TRAINING:
-      return "batch-norm-expander";
-    case HLO_OP_RNG_BIT_GENERATOR:
-      return "rng-bit-generator-expander";
-    case HLO_OP_CHOLESKY:
-      return "cholesky-expander";
-    case HLO_OP_TRIANGULAR_SOLVE:
-      return "triangular-solve-expander";
+    case HLO_OP_BATCH_NORM_TRAINING: return "batch-norm-expander";
+    case HLO_OP_RNG_BIT_GENERATOR: return "rng-bit-generator-expander";
+    case HLO_OP_CHOLESKY: return "cholesky-expander";
+    case HLO_OP_TRIANGULAR_SOLVE: return "triangular-solve-expander";
     case HLO_OP_CALL:
-    case HLO_OP_COMPOSITE:
-      return "call-inliner";
+    case HLO_OP_COMPOSITE: return "call-inliner";
     case HLO_OP_WHILE:
-    case HLO_OP_CONDITIONAL:
-      return "the plan";
+    case HLO_OP_CONDITIONAL: return "the plan";
     case HLO_OP_TOP_K:
     case HLO_OP_BESSEL_I1E:
     case HLO_OP_DIGAMMA:
@@ -67,10 +63,8 @@ static const char *expander(hlo_op op) {
     case HLO_OP_LGAMMA:
     case HLO_OP_POLYGAMMA:
     case HLO_OP_ZETA:
-    case HLO_OP_ASIN_ACOS_KERNEL:
-      return "chlo-expander";
-    default:
-      return NULL;
+    case HLO_OP_ASIN_ACOS_KERNEL: return "chlo-expander";
+    default: return NULL;
   }
 }
 
@@ -90,8 +84,7 @@ static const char *types_text(const char *t) {
   return t;
 }
 
-// --- where things stand in the sources
-// ------------------------------------------------------------------------------------------------------
+// --- where things stand in the sources -----------------------------------------------------------
 
 typedef struct source {
   char path[64];
@@ -132,7 +125,8 @@ static const char *find_source(const sources *in, const char *text) {
 static const char *infer_file(const sources *hlo, hlo_op op) {
   char text[96];
   const char *path;
-  static const char *const forms[] = {"INFER(%s)", "(%s)", "(%s,"};  // the function, or a row of a macro that makes it
+  // the function, or a row of a macro that makes it
+  static const char *const forms[] = {"INFER(%s)", "(%s)", "(%s,"};
   for (int k = 0; k < 3; k++) {
     snprintf(text, sizeof text, forms[k], enum_names[op]);
     if ((path = find_source(hlo, text))) return path;
@@ -140,8 +134,7 @@ static const char *infer_file(const sources *hlo, hlo_op op) {
   return NULL;
 }
 
-// --- constraints
-// ----------------------------------------------------------------------------------------------------------------
+// --- constraints ---------------------------------------------------------------------------------
 
 static bool is_number_behind(const char *label, size_t n) {
   const char *p = label + n;
@@ -197,8 +190,7 @@ static void print_constraints(strbuf *out, hlo_op op) {
   }
 }
 
-// --- an operation
-// ---------------------------------------------------------------------------------------------------------------
+// --- an operation --------------------------------------------------------------------------------
 
 static void print_attribute(strbuf *out, const hlo_attr_desc *d) {
   strbuf_printf(out, "`%s` (%s", d->stablehlo_name[0] ? d->stablehlo_name : d->field, kind_names[d->kind]);
@@ -307,7 +299,8 @@ static void print_page(strbuf *out, const char *root) {
       "result must be); the text is the verifier's answer to a wrong program of `tests/hlo/verify_cases.def`. Types "
       "that the column *element types* excludes are refused too.\n"
       "- Quantized types may stand wherever floats may (per axis in `add`, dots, convolutions, `uniform_quantize`, "
-      "`uniform_dequantize` and data movement), but not in CHLO and where a constraint says otherwise; devices leave them "
+      "`uniform_dequantize` and data movement), but not in CHLO and where a constraint says otherwise; devices leave "
+      "them "
       "to the host.\n"
       "- What the operations compute: [numerics.md](numerics.md).\n");
   for (int f = 0; f < (int)(sizeof family_names / sizeof *family_names); f++) {

@@ -61,7 +61,7 @@ static void through_hlo_text(totals *t, const char *path, arena *a, const hlo_mo
 // Without names and numbers, which a detour may change: what every instruction is, in order.
 static void outline(strbuf *out, const hlo_module *m) {
   for (int i = 0; i < m->n_computations; i++) {
-    HLO_FOR_EACH(x, m->computations[i]) {
+    HLO_FOR_EACH (x, m->computations[i]) {
       if (x->op == HLO_OP_TUPLE || x->op == HLO_OP_GET_TUPLE_ELEMENT || x->op == HLO_OP_PARAMETER) continue;
       strbuf_printf(out, "%s ", hlo_op_table[x->op].text_name);
       if (hlo_shape_is_array(x->shape)) hlo_shape_print(out, x->shape);
@@ -117,9 +117,10 @@ static void refine(totals *t, const char *path, arena *a, hlo_module *m) {
   diag_sink_init(&sink, a);
   if (take(t, path, "refine", import_refine_values(m, n, args, values, &sink))) {
     const char *left = NULL;
-    for (int i = 0; i < m->n_computations; i++) HLO_FOR_EACH(x, m->computations[i])
-    if (!left && (!hlo_shape_is_static(x->shape) || hlo_op_table[x->op].family == HLO_FAMILY_DYNAMIC))
-      left = hlo_op_table[x->op].text_name;
+    for (int i = 0; i < m->n_computations; i++)
+      HLO_FOR_EACH (x, m->computations[i])
+        if (!left && (!hlo_shape_is_static(x->shape) || hlo_op_table[x->op].family == HLO_FAMILY_DYNAMIC))
+          left = hlo_op_table[x->op].text_name;
     if (left) {
       printf("DYNAMIC %s: %s\n", path, left);
       t->dynamic_left++;

@@ -83,22 +83,14 @@ static char *damage(strv text, uint64_t *state, size_t *out_size) {
     if (at + len > n) len = n - at;
     if (from + len > n) len = n - from;
     switch (next_random(state) % 6) {
-      case 0:
-        n = at;
-        break;
-      case 1:
-        copy[at] = (char)(copy[at] ^ (1 << next_random(state) % 8));
-        break;
-      case 2:
-        copy[at] = "(){}[]<>,:=\"%#!@^-0x1?*/"[next_random(state) % 24];
-        break;
+      case 0: n = at; break;
+      case 1: copy[at] = (char)(copy[at] ^ (1 << next_random(state) % 8)); break;
+      case 2: copy[at] = "(){}[]<>,:=\"%#!@^-0x1?*/"[next_random(state) % 24]; break;
       case 3:
         memmove(copy + at, copy + at + len, n - at - len);
         n -= len;
         break;
-      case 4:
-        memmove(copy + at, copy + from, len <= n - at ? len : n - at);
-        break;
+      case 4: memmove(copy + at, copy + from, len <= n - at ? len : n - at); break;
       default:
         memmove(copy + at + len, copy + at, n - at);
         n += len;

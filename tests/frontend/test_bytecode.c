@@ -197,7 +197,9 @@ START_TEST(native_bytecode) {
 END_TEST
 
 // VHLO with casts to and from operations of other dialects, one of them unregistered.
-START_TEST(mixed_dialects) { check_twin("mixed.mlir.bc", "mixed.mlir"); }
+START_TEST(mixed_dialects) {
+  check_twin("mixed.mlir.bc", "mixed.mlir");
+}
 END_TEST
 
 // --- a tiny writer -------------------------------------------------------------------------------
@@ -252,7 +254,10 @@ static int add_varints(image *im, bool is_type, bool builtin, int n, const uint6
   strbuf_deinit(&b);
   return at;
 }
-#define VARINTS(...) (int)(sizeof((uint64_t[]){__VA_ARGS__}) / 8), (const uint64_t[]) { __VA_ARGS__ }
+#define VARINTS(...)                                                 \
+  (int)(sizeof((uint64_t[]){__VA_ARGS__}) / 8), (const uint64_t[]) { \
+    __VA_ARGS__                                                      \
+  }
 
 // A TensorV1 attribute of a rank-1 tensor type of n elements of VHLO type `code`.
 static int add_tensor(image *im, int code, uint64_t n, const void *data, size_t size) {
@@ -295,7 +300,7 @@ static void write_ir(strbuf *b, int loc) {
   varint(&body, (uint64_t)loc);
   varint(&body, 1);  // property record 1
   varint(&body, 1);
-  varint(&body, 0);  // one result of type 0
+  varint(&body, 0);                                         // one result of type 0
   strbuf_append(b, (strv){"\x05\x01\x50\x01\x01\x07", 6});  // 1 op: module, properties and one isolated region
   section(b, 4, &body);
 }
@@ -344,7 +349,9 @@ static lemnos_status read_image(image *im, int value, int loc) {
   return s;
 }
 
-static const mlir_attr *constant(void) { return mlir_op_attr(module->op->regions[0].first->first, "value"); }
+static const mlir_attr *constant(void) {
+  return mlir_op_attr(module->op->regions[0].first->first, "value");
+}
 
 static void check_tensor(int code, uint64_t n, const void *data, size_t size, bool splat, const void *expected,
                          size_t expected_size) {
@@ -474,8 +481,7 @@ END_TEST
 // --- damage --------------------------------------------------------------------------------------
 
 START_TEST(damaged_files) {
-  static const char *const names[] = {"vhlo_emit_version_api.1_1_0.mlir.bc",
-                                      "stablehlo_legalize_to_vhlo.0_9_0.mlir.bc",
+  static const char *const names[] = {"vhlo_emit_version_api.1_1_0.mlir.bc", "stablehlo_legalize_to_vhlo.0_9_0.mlir.bc",
                                       "stablehlo_legalize_to_vhlo.1_20_0.mlir.bc"};
   uint64_t random = 1;
   for (int f = 0; f < 3; f++) {
@@ -504,5 +510,5 @@ START_TEST(damaged_files) {
 }
 END_TEST
 
-HARNESS_MAIN("bytecode", one_addition, oldest_version, newest_version, future_version, native_bytecode,
-             mixed_dialects, payloads, numbers, cycles_and_depth, long_locations, damaged_files)
+HARNESS_MAIN("bytecode", one_addition, oldest_version, newest_version, future_version, native_bytecode, mixed_dialects,
+             payloads, numbers, cycles_and_depth, long_locations, damaged_files)

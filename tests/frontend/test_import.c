@@ -314,7 +314,7 @@ START_TEST(structure) {
                                     HLO_OP_COMPOSITE,
                                     HLO_OP_TUPLE};
   int n = 0;
-  HLO_FOR_EACH(i, m->entry) ck_assert_int_eq(i->op, expected[n++]);
+  HLO_FOR_EACH (i, m->entry) ck_assert_int_eq(i->op, expected[n++]);
   ck_assert_int_eq(n, (int)(sizeof expected / sizeof *expected));
   const hlo_instr *composite = m->entry->root->operands[2];
   ck_assert(strv_eq_cstr(composite->called[0]->name, "d"));
@@ -386,17 +386,16 @@ START_TEST(refusals) {
                            NULL, &m),
                LEMNOS_UNIMPLEMENTED, "'stablehlo.all_reduce' of unknown sizes uses");
   ASSERT_FAILS(
-      import_text(
-          FUNC("%x: tensor<4xf32>, %s: tensor<3xf32>, %y: tensor<f32>", "tensor<?xf32>",
-               "%0 = \"stablehlo.select_and_scatter\"(%x, %s, %y) <{window_dimensions = array<i64: 2>}> ({\n"
-               "^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
-               "  %k = stablehlo.compare GE, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
-               "  stablehlo.return %k : tensor<i1>\n}, {\n"
-               "^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
-               "  %t = stablehlo.add %a, %y : tensor<f32>\n"
-               "  stablehlo.return %t : tensor<f32>\n"
-               "}) : (tensor<4xf32>, tensor<3xf32>, tensor<f32>) -> tensor<?xf32>\nreturn %0 : tensor<?xf32>"),
-          NULL, &m),
+      import_text(FUNC("%x: tensor<4xf32>, %s: tensor<3xf32>, %y: tensor<f32>", "tensor<?xf32>",
+                       "%0 = \"stablehlo.select_and_scatter\"(%x, %s, %y) <{window_dimensions = array<i64: 2>}> ({\n"
+                       "^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+                       "  %k = stablehlo.compare GE, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+                       "  stablehlo.return %k : tensor<i1>\n}, {\n"
+                       "^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+                       "  %t = stablehlo.add %a, %y : tensor<f32>\n"
+                       "  stablehlo.return %t : tensor<f32>\n"
+                       "}) : (tensor<4xf32>, tensor<3xf32>, tensor<f32>) -> tensor<?xf32>\nreturn %0 : tensor<?xf32>"),
+                  NULL, &m),
       LEMNOS_INVALID_ARGUMENT, "result 0 of 'stablehlo.select_and_scatter' has another type");
   ASSERT_FAILS(
       import_text(
@@ -545,7 +544,8 @@ START_TEST(refinement) {
   ck_assert_int_eq(m->n_computations, 2);
   ck_assert_int_eq(m->entry->root->op, HLO_OP_CALL);
   ck_assert_ptr_eq(m->entry->root->shape, hlo_shape_array(m->shapes, HLO_F32, 1, (int64_t[]){12}));
-  for (int i = 0; i < 2; i++) HLO_FOR_EACH(x, m->computations[i]) {
+  for (int i = 0; i < 2; i++)
+    HLO_FOR_EACH (x, m->computations[i]) {
       ck_assert(hlo_shape_is_static(x->shape));
       ck_assert_int_ne(x->op, HLO_OP_CUSTOM_CALL);
       ck_assert_int_ne(hlo_op_table[x->op].family, HLO_FAMILY_DYNAMIC);
@@ -572,7 +572,8 @@ static const hlo_shape *vector(const hlo_module *m, int64_t size) {
   return hlo_shape_array(m->shapes, HLO_F32, 1, &size);
 }
 
-// Sizes that come out of calls as constants; shapes of custom calls given by operands, which then go; wrappers of operands.
+// Sizes that come out of calls as constants; shapes of custom calls given by operands, which then go; wrappers of
+// operands.
 START_TEST(refinement_of_calls) {
   hlo_module *m = imported(
       "func.func @main(%x: tensor<4xf32>) -> (tensor<?xf32>, tensor<?xf32>, tensor<?xf32>) {\n"
@@ -746,12 +747,11 @@ START_TEST(dynamic_custom_calls) {
   hlo_shape_print(&b, m->entry->root->shape);
   ck_assert_str_eq(b.data, "(f32[6]{0}, s32[6]{0}, u64[2]{0}, u32[6]{0}, f32[3]{0})");
   strbuf_deinit(&b);
-  HLO_FOR_EACH(x, m->entry) ck_assert_int_ne(x->op, HLO_OP_CUSTOM_CALL);
+  HLO_FOR_EACH (x, m->entry) ck_assert_int_ne(x->op, HLO_OP_CUSTOM_CALL);
 }
 END_TEST
 
-// --- export
-// -----------------------------------------------------------------------------------------------------------
+// --- export --------------------------------------------------------------------------------------
 
 START_TEST(exporting) {
   hlo_module *m = imported(

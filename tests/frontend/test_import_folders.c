@@ -95,8 +95,9 @@ static void compare(arena *a, const char *path, const char *what, const outcome 
 // --- one program ---------------------------------------------------------------------------------
 
 static bool is_dynamic(const hlo_module *m) {
-  for (int i = 0; i < m->n_computations; i++) HLO_FOR_EACH(x, m->computations[i])
-  if (!hlo_shape_is_static(x->shape) || hlo_op_table[x->op].family == HLO_FAMILY_DYNAMIC) return true;
+  for (int i = 0; i < m->n_computations; i++)
+    HLO_FOR_EACH (x, m->computations[i])
+      if (!hlo_shape_is_static(x->shape) || hlo_op_table[x->op].family == HLO_FAMILY_DYNAMIC) return true;
   return false;
 }
 

@@ -9,17 +9,18 @@
 #define SUB(name, pre, size) "#stablehlo.axis_ref<name = \"" name "\", sub_axis_info = (" #pre ")" #size ">"
 
 static lemnos_status import(const char *mesh, const char *axes, arena *a, hlo_module **out) {
-  char *text = arena_printf(a,
-                            "\"sdy.mesh\"() {sym_name = \"here\", stablehlo.mesh = {axes = [{name = \"x\", size = 2 : i64}, "
-                            "{name = \"y\", size = 2 : i64}], device_ids = dense<[0, 2, 1, 3]> : tensor<4xi64>}} : () -> ()\n"
-                            "func.func @main(%%a: tensor<4xf32>) -> tensor<4xf32> {\n"
-                            "  %%0 = \"stablehlo.all_reduce\"(%%a) ({\n"
-                            "  ^bb0(%%x: tensor<f32>, %%y: tensor<f32>):\n"
-                            "    %%1 = stablehlo.add %%x, %%y : tensor<f32>\n"
-                            "    stablehlo.return %%1 : tensor<f32>\n"
-                            "  }) {replica_groups = #stablehlo.replica_group_mesh_axes<mesh = %s, axes = [%s]>}"
-                            " : (tensor<4xf32>) -> tensor<4xf32>\n  return %%0 : tensor<4xf32>\n}\n",
-                            mesh, axes);
+  char *text =
+      arena_printf(a,
+                   "\"sdy.mesh\"() {sym_name = \"here\", stablehlo.mesh = {axes = [{name = \"x\", size = 2 : i64}, "
+                   "{name = \"y\", size = 2 : i64}], device_ids = dense<[0, 2, 1, 3]> : tensor<4xi64>}} : () -> ()\n"
+                   "func.func @main(%%a: tensor<4xf32>) -> tensor<4xf32> {\n"
+                   "  %%0 = \"stablehlo.all_reduce\"(%%a) ({\n"
+                   "  ^bb0(%%x: tensor<f32>, %%y: tensor<f32>):\n"
+                   "    %%1 = stablehlo.add %%x, %%y : tensor<f32>\n"
+                   "    stablehlo.return %%1 : tensor<f32>\n"
+                   "  }) {replica_groups = #stablehlo.replica_group_mesh_axes<mesh = %s, axes = [%s]>}"
+                   " : (tensor<4xf32>) -> tensor<4xf32>\n  return %%0 : tensor<4xf32>\n}\n",
+                   mesh, axes);
   diag_sink sink;
   diag_sink_init(&sink, a);
   mlir_module *m = NULL;
@@ -55,7 +56,8 @@ START_TEST(written_out) {
     hlo_module *m = NULL;
     ASSERT_OK(import(cases[k].mesh, cases[k].axes, a, &m));
     hlo_groups g = {0};
-    HLO_FOR_EACH(i, m->entry) if (i->op == HLO_OP_ALL_REDUCE) g = HLO_ATTRS(i, all_reduce)->replica_groups;
+    HLO_FOR_EACH (i, m->entry)
+      if (i->op == HLO_OP_ALL_REDUCE) g = HLO_ATTRS(i, all_reduce)->replica_groups;
     ck_assert_int_eq(g.rows, cases[k].rows);
     ck_assert_int_eq(g.cols, cases[k].cols);
     for (int i = 0; i < g.rows * g.cols; i++)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results of custom calls whose sizes, or whose rank, are given by operands (indices_of_shape_operands), and tensors without
-// a rank. What is expected follows StableHLO's getShapeRefinements and the tests of --stablehlo-canonicalize-dynamism.
+// Results of custom calls whose sizes, or whose rank, are given by operands (indices_of_shape_operands), and tensors
+// without a rank. What is expected follows StableHLO's getShapeRefinements and the tests of
+// --stablehlo-canonicalize-dynamism.
 #include <string.h>
 
 #include "frontend/import.h"
@@ -18,12 +19,13 @@ static lemnos_status import(const char *text, arena *a, diag_sink *sink, hlo_mod
   return s;
 }
 
-#define CALL(operands, attrs, types)                                                                            \
-  "func.func @main(%x: tensor<4xf32>) -> tensor<1x2xf32> {\n"                                                   \
-  "  %0 = stablehlo.constant dense<[1, 2]> : tensor<2xi64>\n"                                                   \
-  "  %1 = stablehlo.constant dense<[1, 1]> : tensor<2xi64>\n"                                                   \
-  "  %2 = stablehlo.custom_call @foo(" operands ") {indices_of_shape_operands = " attrs "} : (" types ") -> "   \
-  "tensor<1x2xf32>\n"                                                                                           \
+#define CALL(operands, attrs, types)                                                                  \
+  "func.func @main(%x: tensor<4xf32>) -> tensor<1x2xf32> {\n"                                         \
+  "  %0 = stablehlo.constant dense<[1, 2]> : tensor<2xi64>\n"                                         \
+  "  %1 = stablehlo.constant dense<[1, 1]> : tensor<2xi64>\n"                                         \
+  "  %2 = stablehlo.custom_call @foo(" operands ") {indices_of_shape_operands = " attrs "} : (" types \
+  ") -> "                                                                                             \
+  "tensor<1x2xf32>\n"                                                                                 \
   "  return %2 : tensor<1x2xf32>\n}\n"
 #define TYPES "tensor<4xf32>, tensor<2xi64>"
 
@@ -53,7 +55,8 @@ START_TEST(ill_formed) {
 }
 END_TEST
 
-// Sizes that the result's type cannot have: seen where they are known, in refinement, of a call that has something dynamic.
+// Sizes that the result's type cannot have: seen where they are known, in refinement, of a call that has something
+// dynamic.
 START_TEST(wrong_sizes) {
   arena *a = arena_create();
   diag_sink sink;
@@ -80,16 +83,18 @@ START_TEST(mixed_positions) {
   hlo_module *m = NULL;
   diag_sink sink;
   diag_sink_init(&sink, a);
-  ASSERT_OK(import(
-      "func.func @main(%x: tensor<4xf32>, %y: tensor<i32>) -> (tensor<?x?xf32>, tensor<?x?xf32>) {\n"
-      "  %0 = stablehlo.constant dense<[1, 2]> : tensor<2xi64>\n"
-      "  %1 = stablehlo.constant dense<[3, 4]> : tensor<2xi64>\n"
-      "  %2:2 = stablehlo.custom_call @foo(%0, %x, %1, %y) {indices_of_shape_operands = dense<[0, 2]> : tensor<2xi64>} : "
-      "(tensor<2xi64>, tensor<4xf32>, tensor<2xi64>, tensor<i32>) -> (tensor<?x?xf32>, tensor<?x?xf32>)\n"
-      "  return %2#0, %2#1 : tensor<?x?xf32>, tensor<?x?xf32>\n}\n",
-      a, &sink, &m));
+  ASSERT_OK(
+      import("func.func @main(%x: tensor<4xf32>, %y: tensor<i32>) -> (tensor<?x?xf32>, tensor<?x?xf32>) {\n"
+             "  %0 = stablehlo.constant dense<[1, 2]> : tensor<2xi64>\n"
+             "  %1 = stablehlo.constant dense<[3, 4]> : tensor<2xi64>\n"
+             "  %2:2 = stablehlo.custom_call @foo(%0, %x, %1, %y) {indices_of_shape_operands = dense<[0, 2]> : "
+             "tensor<2xi64>} : "
+             "(tensor<2xi64>, tensor<4xf32>, tensor<2xi64>, tensor<i32>) -> (tensor<?x?xf32>, tensor<?x?xf32>)\n"
+             "  return %2#0, %2#1 : tensor<?x?xf32>, tensor<?x?xf32>\n}\n",
+             a, &sink, &m));
   const hlo_instr *call = NULL;
-  HLO_FOR_EACH(i, m->entry) if (i->op == HLO_OP_CUSTOM_CALL) call = i;
+  HLO_FOR_EACH (i, m->entry)
+    if (i->op == HLO_OP_CUSTOM_CALL) call = i;
   ck_assert_ptr_nonnull(call);
   ck_assert_int_eq(call->n_operands, 2);
   ck_assert_ptr_eq(call->operands[0], m->entry->params[0]);
@@ -140,8 +145,8 @@ START_TEST(argument_without_rank) {
   hlo_module *m = NULL;
   diag_sink sink;
   diag_sink_init(&sink, a);
-  lemnos_status s = import("func.func @main(%x: tensor<*xf32>) -> tensor<*xf32> {\n  return %x : tensor<*xf32>\n}\n", a,
-                           &sink, &m);
+  lemnos_status s =
+      import("func.func @main(%x: tensor<*xf32>) -> tensor<*xf32> {\n  return %x : tensor<*xf32>\n}\n", a, &sink, &m);
   ck_assert(s != LEMNOS_SUCCESS);
   ck_assert_msg(strstr(lemnos_status_message(s), "tensor<*xf32> has no rank") != NULL, "%s", lemnos_status_message(s));
   lemnos_status_free(s);

@@ -71,11 +71,17 @@ static void folder(const char *name, int at_least) {
   ck_assert_int_ge(c.passed, at_least);
 }
 
-START_TEST(testdata) { folder("stablehlo-testdata", 2839); }
+START_TEST(testdata) {
+  folder("stablehlo-testdata", 2839);
+}
 END_TEST
-START_TEST(models) { folder("models", 41); }
+START_TEST(models) {
+  folder("models", 41);
+}
 END_TEST
-START_TEST(bytecode_twins) { folder("stablehlo-bytecode", 33); }
+START_TEST(bytecode_twins) {
+  folder("stablehlo-bytecode", 33);
+}
 END_TEST
 
 int main(void) {

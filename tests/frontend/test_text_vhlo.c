@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// VHLO as text: the seed tests/fuzz/corpus/fuzz_text/vhlo.mlir, which jaxlib printed (--stablehlo-legalize-to-vhlo) of the
-// program here, and what is not VHLO. portable_artifacts.py compares every operation.
+// VHLO as text: the seed tests/fuzz/corpus/fuzz_text/vhlo.mlir, which jaxlib printed (--stablehlo-legalize-to-vhlo) of
+// the program here, and what is not VHLO. portable_artifacts.py compares every operation.
 #include <string.h>
 
 #include "frontend/defaults.h"
@@ -45,8 +45,9 @@ START_TEST(is_its_stablehlo) {
 }
 END_TEST
 
-#define FUNC(type, body)                                                                                        \
-  "vhlo.func_v1 @main(%arg0: " type ") -> (" type ") {\n" body "  \"vhlo.return_v1\"(%arg0) : (" type ") -> ()\n" \
+#define FUNC(type, body)                                                                              \
+  "vhlo.func_v1 @main(%arg0: " type ") -> (" type ") {\n" body "  \"vhlo.return_v1\"(%arg0) : (" type \
+  ") -> ()\n"                                                                                         \
   "} {arg_attrs = #vhlo.array_v1<[]>, res_attrs = #vhlo.array_v1<[]>, sym_visibility = #vhlo.string_v1<\"\">}\n"
 #define F32 "!vhlo.tensor_v1<!vhlo.f32_v1>"
 #define QUANT(rest) "!vhlo.tensor_v1<2x!vhlo." rest ">"
@@ -68,9 +69,9 @@ START_TEST(quantized) {
     const char *twin = arena_printf(a, "func.func @main(%%arg0: %s) -> %s {\n  return %%arg0 : %s\n}\n", cases[k].type,
                                     cases[k].type, cases[k].type);
     const char *why = NULL;
-    ck_assert_msg(mlir_equal(parsed(a, &sink, strv_from_cstr(cases[k].vhlo)), parsed(a, &sink, strv_from_cstr(twin)),
-                             &why),
-                  "%s", why);
+    ck_assert_msg(
+        mlir_equal(parsed(a, &sink, strv_from_cstr(cases[k].vhlo)), parsed(a, &sink, strv_from_cstr(twin)), &why), "%s",
+        why);
     diag_sink_deinit(&sink);
     arena_destroy(a);
   }
@@ -87,7 +88,8 @@ START_TEST(refused) {
       {FUNC(QUANT("quant_per_axis_v1<!vhlo.i8_v1:!vhlo.f32_v1, 0, [3.0, 2.0], [16], -128:127, 1>"), ""),
        "2 scales but 1 zero points"},
       {FUNC(QUANT("quant_v1<!vhlo.f32_v1:!vhlo.f32_v1, 3.0:16, -128:127, 1>"), ""), "bad storage or expressed type"},
-      {FUNC(F32, "  %0 = \"vhlo.call_v1\"(%arg0) <{callee = #vhlo.dict_v1<{1 : i32 = 2 : i32}>}> : (" F32 ") -> " F32 "\n"),
+      {FUNC(F32,
+            "  %0 = \"vhlo.call_v1\"(%arg0) <{callee = #vhlo.dict_v1<{1 : i32 = 2 : i32}>}> : (" F32 ") -> " F32 "\n"),
        "expected a string as name"},
   };
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {

@@ -3,8 +3,8 @@
 //
 //   twins TEXT ARTIFACT [TEXT ARTIFACT]...
 //
-// One line for each pair: "equal", or "different", "text" (it does not parse), "artifact" (it is not read), each with a tab
-// and why. Locations and names of values do not count, nor do attributes that have their defaults.
+// One line for each pair: "equal", or "different", "text" (it does not parse), "artifact" (it is not read), each with a
+// tab and why. Locations and names of values do not count, nor do attributes that have their defaults.
 #include <stdio.h>
 
 #include "frontend/defaults.h"

@@ -83,7 +83,8 @@ static void check_functions(arena *a, const mlir_module *m, int before, bool ref
     diag_sink sink;
     hlo_module *h;
     diag_sink_init(&sink, a);
-    lemnos_status status = import_module(m, &(import_options){.entry = refined ? (strv){0} : name->string}, a, &sink, &h);
+    lemnos_status status =
+        import_module(m, &(import_options){.entry = refined ? (strv){0} : name->string}, a, &sink, &h);
     if (!status && refined) status = refine(h, a, &sink);
     printf("FUNC\t%d\t" STRV_FMT "\t%s", line_of(op->loc, before), STRV_ARG(name->string),
            status ? "refused\t" : "ok\n");

@@ -83,27 +83,17 @@ static size_t mutate(uint64_t *random, const corpus *c, uint8_t *data, size_t si
   size_t at = fuzz_below(random, size), n = fuzz_below(random, size - at < 64 ? size - at : 64) + 1;
   if (!size) return 0;
   switch (fuzz_below(random, 7)) {
-    case 0:
-      data[at] ^= (uint8_t)(1u << fuzz_below(random, 8));
-      return size;
-    case 1:
-      data[at] = (uint8_t)fuzz_random(random);
-      return size;
-    case 2:
-      return splice(data, size, at, n, "", 0);
-    case 3:
-      memcpy(piece, data + at, n);
-      return splice(data, size, at, 0, piece, n);
-    case 4:
-      memcpy(piece, data + at, n);
-      return splice(data, size, fuzz_below(random, size), 0, piece, n);
+    case 0: data[at] ^= (uint8_t)(1u << fuzz_below(random, 8)); return size;
+    case 1: data[at] = (uint8_t)fuzz_random(random); return size;
+    case 2: return splice(data, size, at, n, "", 0);
+    case 3: memcpy(piece, data + at, n); return splice(data, size, at, 0, piece, n);
+    case 4: memcpy(piece, data + at, n); return splice(data, size, fuzz_below(random, size), 0, piece, n);
     case 5: {
       const seed *s = &c->seeds[fuzz_below(random, (size_t)c->n)];
       size_t from = fuzz_below(random, s->size), len = fuzz_below(random, s->size - from < 200 ? s->size - from : 200);
       return splice(data, size, at, 0, s->data + from, len);
     }
-    default:
-      return change_number(random, data, size);
+    default: return change_number(random, data, size);
   }
 }
 

@@ -44,7 +44,8 @@ static const hlo_target gpu = {.name = "gpu",
 // Static shapes, one process, nothing random, nothing with the outside: what devices compile.
 static bool is_compiled(const hlo_module *m) {
   if (m->n_replicas * m->n_partitions != 1) return false;
-  for (int c = 0; c < m->n_computations; c++) HLO_FOR_EACH(i, m->computations[c]) {
+  for (int c = 0; c < m->n_computations; c++)
+    HLO_FOR_EACH (i, m->computations[c]) {
       uint8_t family = hlo_op_table[i->op].family;
       if (!hlo_shape_is_static(i->shape) || family == HLO_FAMILY_HOST || family == HLO_FAMILY_COLLECTIVE) return false;
       if (hlo_op_has(i->op, HLO_TRAIT_D) || i->op == HLO_OP_CUSTOM_CALL) return false;
@@ -113,7 +114,7 @@ static void lower(arena *a, const hlo_module *m, const hlo_target *target) {
   hlo_buffer_assignment *b;
   if (!ok_or_refused(hlo_assign_buffers(m, a, &b), "buffers", m)) return;
   ok_or_refused(hlo_buffers_verify(m, b), "buffers", m);
-  HLO_FOR_EACH(i, m->entry) {
+  HLO_FOR_EACH (i, m->entry) {
     int32_t aliases[MAX_LEAVES];
     int n = hlo_shape_leaves(i->shape);
     if (i->op == HLO_OP_WHILE || i->op == HLO_OP_CONDITIONAL || n > MAX_LEAVES) continue;

@@ -318,21 +318,13 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
   if (!cut((bytes){copy, size}, &c.f)) return LLVMFuzzerMutate(data, size, max_size);
   bool ok;
   switch (fuzz_below(&c.random, 8)) {
-    case 0:
-      ok = change_string(&c);
-      break;
+    case 0: ok = change_string(&c); break;
     case 1:
-    case 2:
-      ok = change_properties(&c);
-      break;
+    case 2: ok = change_properties(&c); break;
     case 3:
     case 4:
-    case 5:
-      ok = change_ir(&c);
-      break;
-    default:
-      ok = change_attr(&c);
-      break;
+    case 5: ok = change_ir(&c); break;
+    default: ok = change_attr(&c); break;
   }
   size_t n = ok ? put_together(&c.f, data, max_size) : 0;
   if (n) return n;

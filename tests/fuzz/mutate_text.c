@@ -113,6 +113,7 @@ static strv any_type(uint64_t *random, bool mlir) {
 
 // A keyword of an enumeration, the key of an attribute, or a word of the syntax.
 static strv any_word(uint64_t *random) {
+  // clang-format off
   static const char *const words[] = {
 #define ROW(kind, field, text_key, stablehlo_name, required, default_value) text_key, stablehlo_name,
 #define LIST(list) HLO_ATTRS_##list(ROW)
@@ -161,6 +162,7 @@ static strv any_word(uint64_t *random) {
       "nan",
       "sparse",
   };
+  // clang-format on
   return strv_from_cstr(words[fuzz_below(random, sizeof words / sizeof *words)]);
 }
 
@@ -326,16 +328,10 @@ static void change(text *t) {
   const token *k = any_token(t);
   switch (fuzz_below(t->random, 12)) {
     case 0:
-    case 1:
-      replace(t, k->r, view(t, any_token_of(t, k->kind)->r));
-      return;
+    case 1: replace(t, k->r, view(t, any_token_of(t, k->kind)->r)); return;
     case 2:
-    case 3:
-      replace(t, k->r, other(t, k));
-      return;
-    case 4:
-      replace_all(t, k, other(t, k));
-      return;
+    case 3: replace(t, k->r, other(t, k)); return;
+    case 4: replace_all(t, k, other(t, k)); return;
     case 5:
       k = any_token_of(t, TOKEN_NUMBER);
       replace_all(t, k, other(t, k));
@@ -344,23 +340,15 @@ static void change(text *t) {
       k = any_token_of(t, TOKEN_WORD);
       replace(t, k->r, other(t, k));
       return;
-    case 7:
-      replace(t, fuzz_below(t->random, 4) ? k->r : any_line(t), STRV(""));
-      return;
-    case 8:
-      double_line(t);
-      return;
+    case 7: replace(t, fuzz_below(t->random, 4) ? k->r : any_line(t), STRV("")); return;
+    case 8: double_line(t); return;
     case 9: {
       range from = bracket(t), to = bracket(t);
       replace(t, to, view(t, from));
       return;
     }
-    case 10:
-      replace(t, (range){k->r.at, 0}, view(t, any_token(t)->r));
-      return;
-    default:
-      fuzz_below(t->random, 4) ? (void)replace(t, any_line(t), view(t, any_line(t))) : repeat(t);
-      return;
+    case 10: replace(t, (range){k->r.at, 0}, view(t, any_token(t)->r)); return;
+    default: fuzz_below(t->random, 4) ? (void)replace(t, any_line(t), view(t, any_line(t))) : repeat(t); return;
   }
 }
 

@@ -14,8 +14,8 @@ static hlo_eval_param no_param(void) {
   return p;
 }
 
-static void run_attrs(hlo_op op, const void *attrs, int n_operands, const hlo_dtype *types, hlo_dtype out_type, int64_t n,
-                      const void *const *in, void *out) {
+static void run_attrs(hlo_op op, const void *attrs, int n_operands, const hlo_dtype *types, hlo_dtype out_type,
+                      int64_t n, const void *const *in, void *out) {
   hlo_eval_param param = no_param();
   const char *reason = NULL;
   hlo_eval_fn fn = hlo_eval_lookup(op, attrs, n_operands, types, out_type, &param, &reason);
@@ -33,29 +33,30 @@ static void run2(hlo_op op, hlo_dtype t, int64_t n, const void *a, const void *b
 
 #define COUNT(a) ((int64_t)(sizeof(a) / sizeof((a)[0])))
 // expect_*: bytes must be equal (so -0 and NaN patterns count)
-#define EXPECT1(op, in_type, out_type, T, U, inputs, outputs)                              \
-  do {                                                                                     \
-    const T a_[] = inputs;                                                                 \
-    const U want_[] = outputs;                                                             \
-    U got_[COUNT(a_)];                                                                     \
-    ck_assert_int_eq(COUNT(a_), COUNT(want_));                                             \
-    run1(HLO_OP_##op, HLO_##in_type, HLO_##out_type, COUNT(a_), a_, got_);                 \
-    for (int64_t i_ = 0; i_ < COUNT(a_); i_++)                                             \
+#define EXPECT1(op, in_type, out_type, T, U, inputs, outputs)                                                         \
+  do {                                                                                                                \
+    const T a_[] = inputs;                                                                                            \
+    const U want_[] = outputs;                                                                                        \
+    U got_[COUNT(a_)];                                                                                                \
+    ck_assert_int_eq(COUNT(a_), COUNT(want_));                                                                        \
+    run1(HLO_OP_##op, HLO_##in_type, HLO_##out_type, COUNT(a_), a_, got_);                                            \
+    for (int64_t i_ = 0; i_ < COUNT(a_); i_++)                                                                        \
       ck_assert_msg(memcmp(&got_[i_], &want_[i_], sizeof(U)) == 0, #op " " #in_type " -> " #out_type " [%d]: got %g", \
-                    (int)i_, (double)got_[i_]);                                            \
+                    (int)i_, (double)got_[i_]);                                                                       \
   } while (0)
-#define EXPECT2(op, type, T, lhs, rhs, outputs)                                            \
-  do {                                                                                     \
-    const T a_[] = lhs, b_[] = rhs, want_[] = outputs;                                     \
-    T got_[COUNT(a_)];                                                                     \
-    ck_assert_int_eq(COUNT(a_), COUNT(want_));                                             \
-    ck_assert_int_eq(COUNT(b_), COUNT(want_));                                             \
-    run2(HLO_OP_##op, HLO_##type, COUNT(a_), a_, b_, got_);                                \
-    for (int64_t i_ = 0; i_ < COUNT(a_); i_++)                                             \
+#define EXPECT2(op, type, T, lhs, rhs, outputs)                                                            \
+  do {                                                                                                     \
+    const T a_[] = lhs, b_[] = rhs, want_[] = outputs;                                                     \
+    T got_[COUNT(a_)];                                                                                     \
+    ck_assert_int_eq(COUNT(a_), COUNT(want_));                                                             \
+    ck_assert_int_eq(COUNT(b_), COUNT(want_));                                                             \
+    run2(HLO_OP_##op, HLO_##type, COUNT(a_), a_, b_, got_);                                                \
+    for (int64_t i_ = 0; i_ < COUNT(a_); i_++)                                                             \
       ck_assert_msg(memcmp(&got_[i_], &want_[i_], sizeof(T)) == 0, #op " " #type " [%d]: got %g", (int)i_, \
-                    (double)got_[i_]);                                                     \
+                    (double)got_[i_]);                                                                     \
   } while (0)
-#define L(...) {__VA_ARGS__}
+#define L(...) \
+  { __VA_ARGS__ }
 #define NAN_F __builtin_nanf("")
 #define INF_F INFINITY
 
@@ -74,7 +75,8 @@ START_TEST(integer_arithmetic) {
   EXPECT2(MAXIMUM, S16, int16_t, L(-5, 3), L(2, -9), L(2, 3));
   EXPECT2(MINIMUM, U8, uint8_t, L(250, 3), L(2, 9), L(2, 3));
   // spec's example and negative exponents
-  EXPECT2(POWER, S32, int32_t, L(-2, 2, 1, -1, -1, 0, 3, 0), L(3, -1, -5, -4, -3, -2, 21, 0), L(-8, 0, 1, 1, -1, 0, 1870418611, 1));
+  EXPECT2(POWER, S32, int32_t, L(-2, 2, 1, -1, -1, 0, 3, 0), L(3, -1, -5, -4, -3, -2, 21, 0),
+          L(-8, 0, 1, 1, -1, 0, 1870418611, 1));
   EXPECT2(POWER, U8, uint8_t, L(3, 2, 255), L(5, 8, 255), L(243, 0, 255));
   EXPECT1(ABS, S8, S8, int8_t, int8_t, L(-128, -5, 5, 0), L(-128, 5, 5, 0));
   EXPECT1(NEGATE, U32, U32, uint32_t, uint32_t, L(1, 0), L(UINT32_MAX, 0));
@@ -128,7 +130,8 @@ START_TEST(float_arithmetic) {
   EXPECT2(ADD, F32, float, L(0.1f, 1e38f, 3e38f), L(0.2f, 1.0f, 3e38f), L(0x1.333334p-2f, 1e38f, INF_F));
   EXPECT2(MULTIPLY, F64, double, L(0.1, 1e-200), L(3.0, 1e-200), L(0x1.3333333333334p-2, 0.0));
   EXPECT2(DIVIDE, F32, float, L(1.0f, -1.0f, 17.5f), L(3.0f, 0.0f, 2.0f), L(0x1.555556p-2f, -INF_F, 8.75f));
-  EXPECT2(REMAINDER, F64, double, L(17.1, -17.1, 5.0, -1.0), L(3.0, 3.0, -3.0, INFINITY), L(0x1.0ccccccccccd0p+1, -0x1.0ccccccccccd0p+1, 2.0, -1.0));
+  EXPECT2(REMAINDER, F64, double, L(17.1, -17.1, 5.0, -1.0), L(3.0, 3.0, -3.0, INFINITY),
+          L(0x1.0ccccccccccd0p+1, -0x1.0ccccccccccd0p+1, 2.0, -1.0));
   EXPECT2(MAXIMUM, F32, float, L(-0.0f, 0.0f, 1.0f, -INF_F), L(0.0f, -0.0f, 2.0f, 3.0f), L(0.0f, 0.0f, 2.0f, 3.0f));
   EXPECT2(MINIMUM, F64, double, L(-0.0, 0.0, 1.0), L(0.0, -0.0, 2.0), L(-0.0, -0.0, 1.0));
   EXPECT1(ABS, F32, F32, float, float, L(-0.0f, -1.5f, -INF_F), L(0.0f, 1.5f, INF_F));
@@ -136,7 +139,8 @@ START_TEST(float_arithmetic) {
   EXPECT1(SIGN, F32, F32, float, float, L(-0.0f, 0.0f, -3.0f, INF_F), L(-0.0f, 0.0f, -1.0f, 1.0f));
   EXPECT1(CEIL, F32, F32, float, float, L(-0.8166f, 0.2f, 1.0f), L(-0.0f, 1.0f, 1.0f));
   EXPECT1(FLOOR, F64, F64, double, double, L(-0.8166, 0.2, 1.5), L(-1.0, 0.0, 1.0));
-  EXPECT1(ROUND_NEAREST_AFZ, F32, F32, float, float, L(-2.5f, 0.4f, 0.5f, 2.5f, 0.49999997f), L(-3.0f, 0.0f, 1.0f, 3.0f, 0.0f));
+  EXPECT1(ROUND_NEAREST_AFZ, F32, F32, float, float, L(-2.5f, 0.4f, 0.5f, 2.5f, 0.49999997f),
+          L(-3.0f, 0.0f, 1.0f, 3.0f, 0.0f));
   EXPECT1(ROUND_NEAREST_EVEN, F64, F64, double, double, L(-2.5, 0.4, 0.5, 1.5, 2.5), L(-2.0, 0.0, 0.0, 2.0, 2.0));
   EXPECT1(SQRT, F64, F64, double, double, L(2.0, 0.25, -0.0), L(0x1.6a09e667f3bcdp+0, 0.5, -0.0));
   EXPECT1(IS_FINITE, F32, PRED, float, uint8_t, L(1.0f, INF_F, NAN_F), L(1, 0, 0));
@@ -161,11 +165,11 @@ START_TEST(nan_propagates) {
 END_TEST
 
 START_TEST(transcendental_values) {
-#define REAL(op, x, want, x32, want32)                          \
-  EXPECT1(op, F64, F64, double, double, L(x), L(want));         \
+#define REAL(op, x, want, x32, want32)                  \
+  EXPECT1(op, F64, F64, double, double, L(x), L(want)); \
   EXPECT1(op, F32, F32, float, float, L((float)x32), L((float)want32));
-#define REAL2(op, x, y, want, x32, y32, want32)                 \
-  EXPECT2(op, F64, double, L(x), L(y), L(want));                \
+#define REAL2(op, x, y, want, x32, y32, want32)  \
+  EXPECT2(op, F64, double, L(x), L(y), L(want)); \
   EXPECT2(op, F32, float, L((float)x32), L((float)y32), L((float)want32));
 #define COMPLEX(op, re, im, wre, wim, wre32, wim32)
 #define COMPLEX2(op, re, im, re2, im2, wre, wim, wre32, wim32)
@@ -227,7 +231,8 @@ START_TEST(complex_parts_and_limits) {
   ck_assert(r[0] == 1 && r[1] == 0);
   run2(HLO_OP_POWER, HLO_C64, 1, zero, one, r);
   ck_assert(r[0] == 0 && r[1] == 0);
-  // Axes and diagonals: (1 + i)^4 = -4, (-3)^3 = -27, (2 i)^3 = -8 i, (-4)^(1/2) = 2 i, (1 - i)^-4 = -1/4, i^(2 + 3 i) = -e^(-3 pi / 2)
+  // Axes and diagonals: (1 + i)^4 = -4, (-3)^3 = -27, (2 i)^3 = -8 i, (-4)^(1/2) = 2 i, (1 - i)^-4 = -1/4, i^(2 + 3 i)
+  // = -e^(-3 pi / 2)
   const double base[] = {1, 1, -3, 0, 0, 2, -4, 0, 1, -1, 0, 1}, exponent[] = {4, 0, 3, 0, 3, 0, 0.5, 0, -4, 0, 2, 3};
   const double want[] = {-4, 0, -27, 0, 0, -8, 0, 2, -0.25, 0, -0x1.265d4e92b6b9bp-7, 0};
   double p[12];
@@ -282,7 +287,8 @@ START_TEST(comparisons) {
   uint8_t lt[3];
   hlo_attrs_compare attrs = {DIR(LT), KIND(TOTALORDER)};
   double signed_nan[] = {copysign(c[0], -1), c[1], c[2]};
-  run_attrs(HLO_OP_COMPARE, &attrs, 2, (hlo_dtype[]){HLO_F64, HLO_F64}, HLO_PRED, 3, (const void *[]){signed_nan, d}, lt);
+  run_attrs(HLO_OP_COMPARE, &attrs, 2, (hlo_dtype[]){HLO_F64, HLO_F64}, HLO_PRED, 3, (const void *[]){signed_nan, d},
+            lt);
   ck_assert(lt[0] && lt[1] && lt[2]);
   const uint16_t h[] = {0x8000, 0x3f80}, g[] = {0x0000, 0x4000};  // bf16 -0, 1 against 0, 2
   check_compare(DIR(LT), KIND(FLOAT), HLO_BF16, 2, h, g, (uint8_t[]){0, 1});
@@ -300,15 +306,18 @@ START_TEST(select_and_clamp) {
   const uint8_t p[] = {1, 0};
   const double x[] = {1, 2}, y[] = {3, 4};
   double r[2];
-  run_attrs(HLO_OP_SELECT, NULL, 3, (hlo_dtype[]){HLO_PRED, HLO_F64, HLO_F64}, HLO_F64, 2, (const void *[]){p, x, y}, r);
+  run_attrs(HLO_OP_SELECT, NULL, 3, (hlo_dtype[]){HLO_PRED, HLO_F64, HLO_F64}, HLO_F64, 2, (const void *[]){p, x, y},
+            r);
   ck_assert(r[0] == 1 && r[1] == 4);
   const int32_t low[] = {5, 10, 15}, v[] = {3, 13, 23}, high[] = {10, 15, 20};  // spec's example
   int32_t s[3];
-  run_attrs(HLO_OP_CLAMP, NULL, 3, (hlo_dtype[]){HLO_S32, HLO_S32, HLO_S32}, HLO_S32, 3, (const void *[]){low, v, high}, s);
+  run_attrs(HLO_OP_CLAMP, NULL, 3, (hlo_dtype[]){HLO_S32, HLO_S32, HLO_S32}, HLO_S32, 3, (const void *[]){low, v, high},
+            s);
   ck_assert(s[0] == 5 && s[1] == 13 && s[2] == 20);
   const float fl[] = {0, 0, 5}, fv[] = {NAN, -1, 3}, fh[] = {1, 1, 2};
   float f[3];
-  run_attrs(HLO_OP_CLAMP, NULL, 3, (hlo_dtype[]){HLO_F32, HLO_F32, HLO_F32}, HLO_F32, 3, (const void *[]){fl, fv, fh}, f);
+  run_attrs(HLO_OP_CLAMP, NULL, 3, (hlo_dtype[]){HLO_F32, HLO_F32, HLO_F32}, HLO_F32, 3, (const void *[]){fl, fv, fh},
+            f);
   ck_assert(isnan(f[0]) && f[1] == 0 && f[2] == 2);
 }
 END_TEST
@@ -330,7 +339,8 @@ START_TEST(conversions) {
   EXPECT1(CONVERT, F32, BF16, float, uint16_t, L(1.0f, 0x1.01p0f, 0x1.03p0f), L(0x3f80, 0x3f80, 0x3f82));
   EXPECT1(CONVERT, F16, F32, uint16_t, float, L(0x3c00, 0x0001, 0xfc00), L(1.0f, 0x1p-24f, -INF_F));
   EXPECT1(CONVERT, F32, F8E4M3FN, float, uint8_t, L(448.0f, -1.0f, 0.0f), L(0x7e, 0xb8, 0));
-  // halfway between bf16 neighbours plus one: 2^40 + 2^32 is a tie, + 1 must go up; a double drops the 1 in 2^62 + 2^54 + 1
+  // halfway between bf16 neighbours plus one: 2^40 + 2^32 is a tie, + 1 must go up; a double drops the 1 in 2^62 + 2^54
+  // + 1
   EXPECT1(CONVERT, S64, BF16, int64_t, uint16_t,
           L(((int64_t)1 << 40) + ((int64_t)1 << 32), ((int64_t)1 << 62) + ((int64_t)1 << 54) + 1), L(0x5380, 0x5e81));
   const float z[] = {1.5f, 7, -2, 8};
@@ -349,10 +359,11 @@ START_TEST(small_floats_round_once) {
   // bf16: 1 + 2^-8 is a tie (stays 1); 1 + 3 * 2^-9: above; 3e38 + 3e38 overflows
   EXPECT2(ADD, BF16, uint16_t, L(0x3f80, 0x3f80, 0x7f61), L(0x3b80, 0x3bc0, 0x7f61), L(0x3f80, 0x3f81, 0x7f80));
   EXPECT2(MULTIPLY, F16, uint16_t, L(0x3c01, 0x7bff), L(0x3c01, 0x4000), L(0x3c02, 0x7c00));
-  EXPECT1(EXPONENTIAL, F16, F16, uint16_t, uint16_t, L(0x3c00, 0), L(0x4170, 0x3c00));   // e = 2.71875
-  EXPECT1(SQRT, F8E4M3FN, F8E4M3FN, uint8_t, uint8_t, L(0x48, 0x40), L(0x40, 0x3b));     // sqrt 4 = 2, sqrt 2 -> 1.375
-  EXPECT1(NEGATE, F8E4M3FNUZ, F8E4M3FNUZ, uint8_t, uint8_t, L(0, 0x40), L(0, 0xc0));     // there is no -0
-  EXPECT2(ADD, F4E2M1FN, uint8_t, L(7, 1, 2), L(7, 1, 1), L(7, 2, 3));                   // 6+6 -> 6, .5+.5, 1+.5
+  EXPECT1(EXPONENTIAL, F16, F16, uint16_t, uint16_t, L(0x3c00, 0), L(0x4170, 0x3c00));  // e = 2.71875
+  // sqrt 4 = 2, sqrt 2 -> 1.375
+  EXPECT1(SQRT, F8E4M3FN, F8E4M3FN, uint8_t, uint8_t, L(0x48, 0x40), L(0x40, 0x3b));
+  EXPECT1(NEGATE, F8E4M3FNUZ, F8E4M3FNUZ, uint8_t, uint8_t, L(0, 0x40), L(0, 0xc0));  // there is no -0
+  EXPECT2(ADD, F4E2M1FN, uint8_t, L(7, 1, 2), L(7, 1, 1), L(7, 2, 3));                // 6+6 -> 6, .5+.5, 1+.5
   EXPECT2(MAXIMUM, F6E3M2FN, uint8_t, L(0x3f, 0x01), L(0x02, 0x21), L(0x02, 0x01));
 }
 END_TEST
@@ -370,7 +381,8 @@ START_TEST(bit_operations_on_floats) {
   ck_assert(isinf(reduced(65536, 5, 10)) && reduced(65504, 5, 10) == 65504);
   ck_assert(reduced(-1e-6f, 5, 10) == 0 && signbit(reduced(-1e-6f, 5, 10)));
   ck_assert(reduced(0x1.01p0f, 8, 7) == 1 && reduced(0x1.03p0f, 8, 7) == 0x1.04p0f);
-  ck_assert(isnan(reduced(NAN, 8, 7)) && isinf(reduced(NAN, 8, 0)) && reduced(1.5f, 8, 0) == 2 && reduced(3.5f, 8, 0) == 4);
+  ck_assert(isnan(reduced(NAN, 8, 7)) && isinf(reduced(NAN, 8, 0)) && reduced(1.5f, 8, 0) == 2 &&
+            reduced(3.5f, 8, 0) == 4);
   ck_assert(reduced(1e-45f, 8, 23) == 1e-45f);
   EXPECT2(NEXT_AFTER, F32, float, L(1.0f, 0.0f, 0.0f, -1.0f, 0x1.fffffep127f), L(2.0f, 1.0f, -1.0f, 0.0f, INF_F),
           L(0x1.000002p0f, 0x1p-149f, -0x1p-149f, -0x1.fffffep-1f, INF_F));
@@ -405,7 +417,8 @@ START_TEST(quantization) {
     p.channel = p.in_channel = c;
     fn(&p, 1, (const void *[]){stored + c}, again + c);
   }
-  ck_assert(stored[0] == 10 && stored[1] == 10 && back[0] == 4.0f && back[1] == 15.0f && again[0] == 20 && again[1] == 45);
+  ck_assert(stored[0] == 10 && stored[1] == 10 && back[0] == 4.0f && back[1] == 15.0f && again[0] == 20 &&
+            again[1] == 45);
 }
 END_TEST
 
@@ -481,5 +494,5 @@ END_TEST
 
 HARNESS_MAIN("hlo_eval", integer_arithmetic, integer_bits, sub_byte_integers_wrap, pred_arithmetic, float_arithmetic,
              nan_propagates, transcendental_values, complex_values, complex_parts_and_limits, special_function_poles,
-             comparisons, select_and_clamp, conversions, small_floats_round_once, bit_operations_on_floats, quantization,
-             refusals_have_reasons, no_holes, blocks_and_aliasing)
+             comparisons, select_and_clamp, conversions, small_floats_round_once, bit_operations_on_floats,
+             quantization, refusals_have_reasons, no_holes, blocks_and_aliasing)

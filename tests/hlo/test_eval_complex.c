@@ -30,7 +30,8 @@ static cplx_d c_modulus_d(cplx_d a) {
 static const struct {
   hlo_op op;
   cplx_d (*scalar)(cplx_d);
-} unary[] = {{HLO_OP_ABS, c_modulus_d},
+} unary[] = {
+    {HLO_OP_ABS, c_modulus_d},
 #define COMPLEX_UNARY(OP, fn) {HLO_OP_##OP, fn##_d},
 #include "hlo/scalar.def"
 };
@@ -50,10 +51,10 @@ static double unit(uint64_t *s) {  // in [-1, 1)
   return ldexp((double)(int64_t)next(s), -63);
 }
 
-static const float special[] = {0.0f,      -0.0f,     1,          -1,           2,           -2,          0.5f,
-                                -0.5f,     3,         INFINITY,   -INFINITY,    NAN,         0x1p-149f,   -0x1p-149f,
-                                FLT_MIN,   FLT_MAX,   -FLT_MAX,   (float)M_PI,  M_PI / 2,    -M_PI / 4,   88.72284f,
-                                -103.972f, 1e5f,      299.99f,    0x1p-75f,     0x1p64f,     0x1p-30f,    1.5e4f};
+static const float special[] = {0.0f,      -0.0f,   1,        -1,          2,        -2,        0.5f,
+                                -0.5f,     3,       INFINITY, -INFINITY,   NAN,      0x1p-149f, -0x1p-149f,
+                                FLT_MIN,   FLT_MAX, -FLT_MAX, (float)M_PI, M_PI / 2, -M_PI / 4, 88.72284f,
+                                -103.972f, 1e5f,    299.99f,  0x1p-75f,    0x1p64f,  0x1p-30f,  1.5e4f};
 enum { SPECIALS = sizeof special / sizeof *special };
 
 // How arguments are drawn; most functions have their hard cases in a few of these.
@@ -63,18 +64,25 @@ static void draw(uint64_t *s, float z[2]) {
   double a = unit(s), b = unit(s), t = M_PI * unit(s), near = ldexp(unit(s), -(int)(how / 64 % 24));
   switch (how % 16) {
     case 0:
-    case 1: memcpy(z, bits, sizeof bits); return;                                   // any exponents, infinities, NaN
+    case 1: memcpy(z, bits, sizeof bits); return;  // any exponents, infinities, NaN
     case 2: z[0] = (float)ldexp(a, (int)(bits[0] % 40) - 20), z[1] = (float)ldexp(b, (int)(bits[1] % 40) - 20); return;
-    case 3: z[0] = (float)cos(t), z[1] = (float)sin(t); return;                     // |z| = 1
+    case 3: z[0] = (float)cos(t), z[1] = (float)sin(t); return;  // |z| = 1
     case 4: z[0] = (float)((1 + near) * cos(t)), z[1] = (float)((1 + near) * sin(t)); return;
-    case 5: z[0] = (float)(cos(t) - 1), z[1] = (float)sin(t); return;               // |1 + z| = 1
+    case 5: z[0] = (float)(cos(t) - 1), z[1] = (float)sin(t); return;  // |1 + z| = 1
     case 6: z[0] = (float)((1 + near) * cos(t) - 1), z[1] = (float)((1 + near) * sin(t)); return;
-    case 7: z[1] = (float)(1.5 * a), z[0] = (float)(-log(cos(z[1])) + near); return;  // exp(x) cos y = 1
+    case 7: z[1] = (float)(1.5 * a), z[0] = (float)(-log(cos(z[1])) + near); return;         // exp(x) cos y = 1
     case 8: z[1] = (float)(M_PI + 1.5 * a), z[0] = (float)(log(-cos(z[1])) + near); return;  // exp(x) = -cos y
-    case 9: z[0] = (float)near, z[1] = (float)(M_PI / 2 * (double)(bits[0] % 64) + ldexp(b, -(int)(bits[1] % 30))); return;
-    case 10: z[1] = (float)near, z[0] = (float)(M_PI / 2 * (double)(bits[0] % 64) + ldexp(b, -(int)(bits[1] % 30))); return;
+    case 9:
+      z[0] = (float)near, z[1] = (float)(M_PI / 2 * (double)(bits[0] % 64) + ldexp(b, -(int)(bits[1] % 30)));
+      return;
+    case 10:
+      z[1] = (float)near, z[0] = (float)(M_PI / 2 * (double)(bits[0] % 64) + ldexp(b, -(int)(bits[1] % 30)));
+      return;
     case 11: z[0] = (float)(int)(bits[0] % 64) - 32, z[1] = (float)(int)(bits[1] % 64) - 32; return;  // exact results
-    case 12: z[0] = (float)a, z[1] = how / 16 % 2 ? 0.0f : -0.0f; if (how / 32 % 2) z[1] = z[0], z[0] = 0; return;
+    case 12:
+      z[0] = (float)a, z[1] = how / 16 % 2 ? 0.0f : -0.0f;
+      if (how / 32 % 2) z[1] = z[0], z[0] = 0;
+      return;
     case 13: z[0] = (float)(100 * a), z[1] = (float)(100 * b); return;
     case 14: z[0] = special[bits[0] % SPECIALS], z[1] = how / 16 % 2 ? (float)b : special[bits[1] % SPECIALS]; return;
     default: z[0] = (float)a, z[1] = (float)b; return;

@@ -153,7 +153,8 @@ START_TEST(f32_pairs) {
         if (how % 4 == 0)
           x[k] = (float)(a % 4096) / 64, z[k] = (float)(int)(b % 1024 - 512) / 32;  // exact powers among them
         if (how % 4 == 1) x[k] = ldexpf((float)a, -31), z[k] = ldexpf((float)(int32_t)b, -26);
-        if (how % 16 == 5) x[k] = z[k] * (float)(b % 1024);  // multiples: a remainder of zero, or of nearly the divisor
+        // multiples: a remainder of zero, or of nearly the divisor
+        if (how % 16 == 5) x[k] = z[k] * (float)(b % 1024);
         if (how % 64 == 2) x[k] = special[a % 15];
         if (how % 64 == 3) z[k] = special[b % 15];
         want[k] = (float)binary[f].library(x[k], z[k]);
@@ -199,11 +200,13 @@ typedef struct hard_case {
 } hard_case;
 
 START_TEST(f64_hard) {
+  // clang-format off
   static const hard_case cases[] = {
 #define U(op, x, want) {HLO_OP_##op, x, 0, want},
 #define B(op, x, y, want) {HLO_OP_##op, x, y, want},
 #include "tests/hlo/eval_fast64_cases.def"
   };
+  // clang-format on
   int n = sizeof cases / sizeof *cases;
   ck_assert_int_eq(n, 13 * 16);
   for (int k = 0; k < n; k++) {

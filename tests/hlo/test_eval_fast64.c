@@ -19,6 +19,7 @@ static dd plain_first(dd r, bool *fine) {
 }
 
 // X(name, first pass, its bound, second pass)
+// clang-format off
 #define UNARY(X)                                                                      \
   X(exp, plain_first(exp_first(x), &fine), FIRST_EXP - EPS, exp_dd((dd){x, 0}))       \
   X(expm1, plain_first(expm1_first(x), &fine), FIRST_EXPM1 - EPS, expm1_dd(x))        \
@@ -30,6 +31,7 @@ static dd plain_first(dd r, bool *fine) {
   X(sin, sine_first(x, &fine), FIRST_SIN - EPS, sine(x))                              \
   X(cos, cosine_first(x, &fine), FIRST_SIN - EPS, cosine(x))                          \
   X(tan, tangent_first(x, &fine), FIRST_TAN - EPS, tangent(x))
+// clang-format on
 
 START_TEST(unary) {
   int n = 0, n_fine = 0;

@@ -84,8 +84,7 @@ START_TEST(refines) {
 }
 END_TEST
 
-// --- damage
-// -----------------------------------------------------------------------------------------------------------
+// --- damage --------------------------------------------------------------------------------------
 
 static uint64_t next_random(uint64_t *state) {
   *state ^= *state << 13;
@@ -104,9 +103,7 @@ static void damage_attrs(hlo_op op, void *attrs, uint64_t *state) {
     int64_t x = odd[next_random(state) % (sizeof odd / sizeof *odd)];
     if (next_random(state) % 2) continue;
     switch (list->descs[k].kind) {
-      case HLO_ATTR_KIND_i64:
-        *(int64_t *)p = x;
-        break;
+      case HLO_ATTR_KIND_i64: *(int64_t *)p = x; break;
       case HLO_ATTR_KIND_i64s: {
         hlo_i64s *l = p;
         if (l->n && next_random(state) % 2)
@@ -135,15 +132,9 @@ static void damage_attrs(hlo_op op, void *attrs, uint64_t *state) {
         if (s->n) ((int64_t *)lists[next_random(state) % 3])[next_random(state) % (uint64_t)s->n] = x;
         break;
       }
-      case HLO_ATTR_KIND_conv_dnums:
-        ((hlo_conv_dnums *)p)->kernel_output_feature = x;
-        break;
-      case HLO_ATTR_KIND_gather_dnums:
-        ((hlo_gather_dnums *)p)->index_vector_dim = x;
-        break;
-      case HLO_ATTR_KIND_scatter_dnums:
-        ((hlo_scatter_dnums *)p)->index_vector_dim = x;
-        break;
+      case HLO_ATTR_KIND_conv_dnums: ((hlo_conv_dnums *)p)->kernel_output_feature = x; break;
+      case HLO_ATTR_KIND_gather_dnums: ((hlo_gather_dnums *)p)->index_vector_dim = x; break;
+      case HLO_ATTR_KIND_scatter_dnums: ((hlo_scatter_dnums *)p)->index_vector_dim = x; break;
       case HLO_ATTR_KIND_groups: {
         hlo_groups *g = p;
         if (g->rows && g->cols) ((int64_t *)g->data)[next_random(state) % ((uint64_t)g->rows * (uint64_t)g->cols)] = x;
@@ -161,11 +152,8 @@ static void damage_attrs(hlo_op op, void *attrs, uint64_t *state) {
       case HLO_ATTR_KIND_rng_algorithm:
       case HLO_ATTR_KIND_comparison_direction:
       case HLO_ATTR_KIND_comparison_type:
-      case HLO_ATTR_KIND_transpose:
-        *(int *)p = (int)x;
-        break;
-      default:
-        break;
+      case HLO_ATTR_KIND_transpose: *(int *)p = (int)x; break;
+      default: break;
     }
   }
 }

@@ -113,7 +113,7 @@ END_TEST
 static void check_uses(const hlo_computation *c) {
   int n_operands = 0, n_uses = 0;
   const hlo_instr *previous = NULL;
-  HLO_FOR_EACH(i, c) {
+  HLO_FOR_EACH (i, c) {
     ASSERT_QUICK(i->prev == previous && i->parent == c);
     previous = i;
     n_operands += i->n_operands;
@@ -178,12 +178,12 @@ START_TEST(many_uses) {
   for (int i = 0; i < N; i++)
     hlo_instr_create(c, NULL, HLO_OP_AFTER_ALL, x->shape, 1, &x, 0, NULL, NULL, NULL, (strv){0});
   ck_assert_int_eq(x->n_uses, N);
-  HLO_FOR_EACH(i, c)
-  if (i->n_operands) hlo_instr_set_operand(i, 0, y);
+  HLO_FOR_EACH (i, c)
+    if (i->n_operands) hlo_instr_set_operand(i, 0, y);
   ck_assert(x->n_uses == 0 && y->n_uses == N);
   hlo_instr_replace_uses(y, x);
-  HLO_FOR_EACH_SAFE(i, c)
-  if (i->n_operands) hlo_instr_remove(i);
+  HLO_FOR_EACH_SAFE (i, c)
+    if (i->n_operands) hlo_instr_remove(i);
   ck_assert(x->n_uses == 0 && c->last == y);
   arena_destroy(a);
 }

@@ -470,21 +470,11 @@ static void random_dnums(maker *r, hlo_attr_kind kind, void *field) {
 static void random_attr(maker *r, const hlo_attr_desc *d, void *field) {
   int value = 0;
   switch (d->kind) {
-    case HLO_ATTR_KIND_i64:
-      *(int64_t *)field = number(r);
-      break;
-    case HLO_ATTR_KIND_f64:
-      random_element(r, HLO_F64, field);
-      break;
-    case HLO_ATTR_KIND_flag:
-      *(bool *)field = below(r, 2) != 0;
-      break;
-    case HLO_ATTR_KIND_string:
-      *(strv *)field = string(r);
-      break;
-    case HLO_ATTR_KIND_literal:
-      *(const hlo_literal **)field = random_literal(r, random_array(r, true));
-      break;
+    case HLO_ATTR_KIND_i64: *(int64_t *)field = number(r); break;
+    case HLO_ATTR_KIND_f64: random_element(r, HLO_F64, field); break;
+    case HLO_ATTR_KIND_flag: *(bool *)field = below(r, 2) != 0; break;
+    case HLO_ATTR_KIND_string: *(strv *)field = string(r); break;
+    case HLO_ATTR_KIND_literal: *(const hlo_literal **)field = random_literal(r, random_array(r, true)); break;
     case HLO_ATTR_KIND_i64s:
       *(hlo_i64s *)field = ints(r);
       if (!strcmp(d->text_key, "output_to_operand_aliasing")) {
@@ -580,15 +570,9 @@ START_TEST(damaged) {
     for (int64_t edits = 1 + below(&r, 3); edits; edits--) {
       size_t at = (size_t)below(&r, (int64_t)len);
       switch (below(&r, 3)) {
-        case 0:
-          text[at] = "{}()[],=%-0<\"!?\n"[below(&r, 16)];
-          break;
-        case 1:
-          memmove(text + at, text + at + 1, len - at - 1), len--;
-          break;
-        default:
-          len = below(&r, 8) ? len : at + 1;
-          break;
+        case 0: text[at] = "{}()[],=%-0<\"!?\n"[below(&r, 16)]; break;
+        case 1: memmove(text + at, text + at + 1, len - at - 1), len--; break;
+        default: len = below(&r, 8) ? len : at + 1; break;
       }
     }
     arena *a = arena_create();

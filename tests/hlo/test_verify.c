@@ -97,8 +97,7 @@ START_TEST(attributes) {
 }
 END_TEST
 
-// --- every elementwise operation with every element type
-// --------------------------------------------------------------
+// --- every elementwise operation with every element type -----------------------------------------
 
 static bool class_has(const char *types, hlo_dtype t) {
   hlo_dtype_class c = hlo_dtype_cls(t);
@@ -148,14 +147,11 @@ static hlo_dtype result_type(hlo_op op, hlo_dtype t) {
     case HLO_OP_IS_FINITE:
     case HLO_OP_IS_INF:
     case HLO_OP_IS_POS_INF:
-    case HLO_OP_IS_NEG_INF:
-      return HLO_PRED;
+    case HLO_OP_IS_NEG_INF: return HLO_PRED;
     case HLO_OP_ABS:
     case HLO_OP_REAL:
-    case HLO_OP_IMAG:
-      return hlo_dtype_real_part(t);
-    default:
-      return t;
+    case HLO_OP_IMAG: return hlo_dtype_real_part(t);
+    default: return t;
   }
 }
 
@@ -191,14 +187,14 @@ START_TEST(elementwise_types) {
 }
 END_TEST
 
-// --- structure
-// --------------------------------------------------------------------------------------------------------
+// --- structure -----------------------------------------------------------------------------------
 
 typedef struct fixture {
   arena *a;
   hlo_module *m;
   hlo_computation *main, *other;
-  hlo_instr *p, *q, *sum, *twice;  // main: p, q, sum = p + q, twice = sum + sum (root); other: one parameter, its root
+  // main: p, q, sum = p + q, twice = sum + sum (root); other: one parameter, its root
+  hlo_instr *p, *q, *sum, *twice;
 } fixture;
 
 static fixture fixture_create(void) {

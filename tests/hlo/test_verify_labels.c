@@ -114,6 +114,7 @@ static const char *const by_hand[] = {"convolution_c13",  "convolution_c18",  "c
                                       "send_c4",          "recv_c4"};
 
 START_TEST(every_label) {
+  // clang-format off
   static const char *const cases[] = {
 #define GOOD(params, root)
 #define GIVEN(params, root)
@@ -123,6 +124,7 @@ START_TEST(every_label) {
 #undef GIVEN
 #undef BAD
   };
+  // clang-format on
   strmap seen = {0};
   static char text[sizeof elementwise / sizeof *elementwise][40];
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) strmap_put(NULL, &seen, strv_from_cstr(cases[i]), &seen);

@@ -53,13 +53,13 @@ static void run_case(const test_case *c) {
   for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) run_case(&cases[k])
 
 // Twice the accumulator, and the element times the number of the device whose result it is.
-#define CAPTURING                                       \
-  "^bb0(%u: tensor<f32>, %v: tensor<f32>):\n"           \
+#define CAPTURING                                        \
+  "^bb0(%u: tensor<f32>, %v: tensor<f32>):\n"            \
   "      %c = stablehlo.multiply %v, %p : tensor<f32>\n" \
   "      %d = stablehlo.add %u, %u : tensor<f32>\n"      \
   "      %e = stablehlo.add %d, %c : tensor<f32>\n"      \
   "      stablehlo.return %e : tensor<f32>\n    })"
-#define ALL_REDUCE(groups)                                                                            \
+#define ALL_REDUCE(groups)                                                                             \
   ID "    %r = \"stablehlo.all_reduce\"(%y) <{channel_handle = #stablehlo.channel_handle<handle = 1, " \
      "type = 1>, " groups "}> ({\n    " CAPTURING                                                      \
      " : (tensor<1xf32>) -> tensor<1xf32>\n    sdy.return %r : tensor<1xf32>\n"
@@ -69,7 +69,8 @@ static void run_case(const test_case *c) {
 START_TEST(captures) {
   const test_case cases[] = {
       // ((0 * 2 + 1 p) * 2 + 2 p) * 2 + 3 p = 11 p
-      {"all_reduce", ONE("[\"x\"=4]", "[{\"x\"}]", "[{\"x\"}]", "\"x\"", 1, ALL_REDUCE(ALL), 4, 4), 0, W(0, 11, 22, 33)},
+      {"all_reduce", ONE("[\"x\"=4]", "[{\"x\"}]", "[{\"x\"}]", "\"x\"", 1, ALL_REDUCE(ALL), 4, 4), 0,
+       W(0, 11, 22, 33)},
       {"group of unknown size",
        ONE("[\"x\"=4]", "[{\"x\"}]", "[{\"x\"}]", "\"x\"", 1,
            ALL_REDUCE("replica_groups = dense<[[0]]> : tensor<1x1xi64>"), 4, 4),
@@ -171,17 +172,20 @@ START_TEST(marks) {
 END_TEST
 
 // attributes: of the first mark, of the call, of the last mark
-#define LOCAL(first, call, last)                                                                                       \
-  "module attributes {mhlo.num_partitions = 4 : i32, mhlo.frontend_attributes = {xla.sdy.meshes = \"{n = "             \
-  "#sdy.mesh<[\\\\\\22y\\\\\\22=2]>, m = #sdy.mesh<[\\22x\\22=4]>}\"}} {\n"                                                  \
-  "func.func private @body(%y: tensor<1xf32>) -> tensor<1xf32> {\n" ID                                                 \
-  "  %b = stablehlo.reshape %p : (tensor<f32>) -> tensor<1xf32>\n  %r = stablehlo.add %y, %b : tensor<1xf32>\n"        \
-  "  return %r : tensor<1xf32>\n}\nfunc.func @main() -> tensor<4xf32> {\n"                                            \
-  "  %x = stablehlo.iota dim = 0 : tensor<4xf32>\n"                                                                    \
-  "  stablehlo.custom_call @xla.sdy.ShardingGroup(%x) {has_side_effect = true} : (tensor<4xf32>) -> ()\n"              \
-  "  %y = stablehlo.custom_call @xla.sdy.GlobalToLocalShape(%x) {" first "} : (tensor<4xf32>) -> tensor<1xf32>\n"      \
-  "  %r = func.call @body(%y) {" call "} : (tensor<1xf32>) -> tensor<1xf32>\n"                                         \
-  "  %o = stablehlo.custom_call @xla.sdy.LocalToGlobalShape(%r) {" last "} : (tensor<1xf32>) -> tensor<4xf32>\n"       \
+#define LOCAL(first, call, last)                                                                                \
+  "module attributes {mhlo.num_partitions = 4 : i32, mhlo.frontend_attributes = {xla.sdy.meshes = \"{n = "      \
+  "#sdy.mesh<[\\\\\\22y\\\\\\22=2]>, m = #sdy.mesh<[\\22x\\22=4]>}\"}} {\n"                                     \
+  "func.func private @body(%y: tensor<1xf32>) -> tensor<1xf32> {\n" ID                                          \
+  "  %b = stablehlo.reshape %p : (tensor<f32>) -> tensor<1xf32>\n  %r = stablehlo.add %y, %b : tensor<1xf32>\n" \
+  "  return %r : tensor<1xf32>\n}\nfunc.func @main() -> tensor<4xf32> {\n"                                      \
+  "  %x = stablehlo.iota dim = 0 : tensor<4xf32>\n"                                                             \
+  "  stablehlo.custom_call @xla.sdy.ShardingGroup(%x) {has_side_effect = true} : (tensor<4xf32>) -> ()\n"       \
+  "  %y = stablehlo.custom_call @xla.sdy.GlobalToLocalShape(%x) {" first                                        \
+  "} : (tensor<4xf32>) -> tensor<1xf32>\n"                                                                      \
+  "  %r = func.call @body(%y) {" call                                                                           \
+  "} : (tensor<1xf32>) -> tensor<1xf32>\n"                                                                      \
+  "  %o = stablehlo.custom_call @xla.sdy.LocalToGlobalShape(%r) {" last                                         \
+  "} : (tensor<1xf32>) -> tensor<4xf32>\n"                                                                      \
   "  return %o : tensor<4xf32>\n}\n}\n"
 #define IN "xla.sdy.in_shardings = \"#sdy.sharding_per_value<[<@m, [{\\22x\\22}]>]>\""
 #define OUT "xla.sdy.out_shardings = \"#sdy.sharding_per_value<[<@m, [{\\22x\\22}]>]>\""

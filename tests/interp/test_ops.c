@@ -97,7 +97,7 @@ START_TEST(indexing) {
        0, W(5, 6, 5, 6)},
       {"scatter adds, drops outside",
        "HloModule m\n" SUM "ENTRY main {\n x = f32[3] constant({1, 2, 3})\n i = s32[4,1] constant({ {0}, {2}, {0}, {5} "
-                           "})\n u = f32[4] constant({10, 20, 30, 40})\n"
+       "})\n u = f32[4] constant({10, 20, 30, 40})\n"
        " ROOT r = f32[3] scatter(x, i, u), update_window_dims={}, inserted_window_dims={0}, "
        "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=sum\n}\n",
        0, W(41, 2, 23)},
@@ -110,15 +110,15 @@ START_TEST(reductions) {
   const test_case cases[] = {
       {"reduce rows",
        "HloModule m\n" SUM "ENTRY main {\n x = f32[2,3] constant({ {1, 2, 3}, {4, 5, 6} })\n z = f32[] constant(100)\n "
-                           "ROOT r = f32[2] reduce(x, z), dimensions={1}, to_apply=sum\n}\n",
+       "ROOT r = f32[2] reduce(x, z), dimensions={1}, to_apply=sum\n}\n",
        0, W(106, 115)},
       {"reduce columns",
        "HloModule m\n" SUM "ENTRY main {\n x = f32[2,3] constant({ {1, 2, 3}, {4, 5, 6} })\n z = f32[] constant(0)\n "
-                           "ROOT r = f32[3] reduce(x, z), dimensions={0}, to_apply=sum\n}\n",
+       "ROOT r = f32[3] reduce(x, z), dimensions={0}, to_apply=sum\n}\n",
        0, W(5, 7, 9)},
       {"reduce nothing",
        "HloModule m\n" SUM "ENTRY main {\n x = f32[2,0] constant({ {}, {} })\n z = f32[] constant(7)\n ROOT r = f32[2] "
-                           "reduce(x, z), dimensions={1}, to_apply=sum\n}\n",
+       "reduce(x, z), dimensions={1}, to_apply=sum\n}\n",
        0, W(7, 7)},
       {"argmax",
        "HloModule m\nam {\n v = f32[] parameter(0)\n i = s32[] parameter(1)\n w = f32[] parameter(2)\n j = s32[] "
@@ -130,15 +130,15 @@ START_TEST(reductions) {
        0, W(9, 1)},
       {"window with padding",
        "HloModule m\n" SUM "ENTRY main {\n x = f32[4] constant({1, 2, 3, 4})\n z = f32[] constant(0)\n ROOT r = f32[4] "
-                           "reduce-window(x, z), window={size=4 pad=3_0}, to_apply=sum\n}\n",
+       "reduce-window(x, z), window={size=4 pad=3_0}, to_apply=sum\n}\n",
        0, W(1, 3, 6, 10)},
       {"window, dilations",
        "HloModule m\n" SUM "ENTRY main {\n x = f32[3] constant({1, 2, 3})\n z = f32[] constant(0)\n ROOT r = f32[3] "
-                           "reduce-window(x, z), window={size=2 lhs_dilate=2 rhs_dilate=2}, to_apply=sum\n}\n",
+       "reduce-window(x, z), window={size=2 lhs_dilate=2 rhs_dilate=2}, to_apply=sum\n}\n",
        0, W(3, 0, 5)},
       {"window, negative padding",
        "HloModule m\n" SUM "ENTRY main {\n x = f32[4] constant({1, 2, 3, 4})\n z = f32[] constant(0)\n ROOT r = f32[1] "
-                           "reduce-window(x, z), window={size=2 pad=-1_-1}, to_apply=sum\n}\n",
+       "reduce-window(x, z), window={size=2 pad=-1_-1}, to_apply=sum\n}\n",
        0, W(5)},
       {"select-and-scatter",
        "HloModule m\nge {\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = pred[] compare(a, b), "
@@ -292,23 +292,35 @@ START_TEST(random_bits) {
 END_TEST
 
 // jaxlib 0.10.2's CPU client, the first rng of a process; the second run of the same executable for "second".
-#define RNG(type, size, like, a, b, distribution) \
-  " a = " like " constant(" a ")\n b = " like " constant(" b ")\n n = " size "\n ROOT r = " type " rng(a, b, n), distribution=rng_" distribution
+#define RNG(type, size, like, a, b, distribution)                                                \
+  " a = " like " constant(" a ")\n b = " like " constant(" b ")\n n = " size "\n ROOT r = " type \
+  " rng(a, b, n), distribution=rng_" distribution
 START_TEST(rng_values) {
   const test_case cases[] = {
-      {"f32", M(RNG("f32[5]", "s64[1] constant({5})", "f32[]", "2", "7", "uniform")), 1e-7, W(3.1004691123962402, 4.798736572265625, 4.41166353225708, 2.2934134006500244, 3.4733476638793945)},
-      {"f64", M(RNG("f64[3]", "s64[1] constant({3})", "f64[]", "0", "1", "uniform")), 0, W(0.559747454295888, 0.05868279386366071, 0.4742466356360049)},
-      {"f16", M(RNG("f16[3]", "s64[1] constant({3})", "f16[]", "0", "1", "uniform")), 0, W(0.2200927734375, 0.5595703125, 0.482421875)},
+      {"f32", M(RNG("f32[5]", "s64[1] constant({5})", "f32[]", "2", "7", "uniform")), 1e-7,
+       W(3.1004691123962402, 4.798736572265625, 4.41166353225708, 2.2934134006500244, 3.4733476638793945)},
+      {"f64", M(RNG("f64[3]", "s64[1] constant({3})", "f64[]", "0", "1", "uniform")), 0,
+       W(0.559747454295888, 0.05868279386366071, 0.4742466356360049)},
+      {"f16", M(RNG("f16[3]", "s64[1] constant({3})", "f16[]", "0", "1", "uniform")), 0,
+       W(0.2200927734375, 0.5595703125, 0.482421875)},
       {"s32", M(RNG("s32[5]", "s64[1] constant({5})", "s32[]", "-3", "100", "uniform")), 0, W(28, 66, 75, 89, 92)},
-      {"s64", M(RNG("s64[3]", "s64[1] constant({3})", "s64[]", "-3", "100000000000", "uniform")), 0, W(34996915647, 79900729422, 15132718969)},
+      {"s64", M(RNG("s64[3]", "s64[1] constant({3})", "s64[]", "-3", "100000000000", "uniform")), 0,
+       W(34996915647, 79900729422, 15132718969)},
       {"normal f32", M(RNG("f32[3,4]", "s64[2] constant({3, 4})", "f32[]", "1", "2", "normal")), 1e-6,
-       W(-0.27589404582977295, -2.237545967102051, 1.870460867881775, 3.252835273742676, 1.503709316253662, -2.0856902599334717, 2.7564523220062256,
-         1.599346399307251, 0.040198445320129395, -0.05614447593688965, 1.2812082767486572, 1.719728946685791)},
-      {"normal, odd", M(RNG("f32[3]", "s64[1] constant({3})", "f32[]", "0", "1", "normal")), 1e-6, W(-0.6379470229148865, -1.6187729835510254, 0.43523043394088745)},
-      {"normal f64", M(RNG("f64[3]", "s64[1] constant({3})", "f64[]", "0", "1", "normal")), 1e-9, W(0.3882711552810316, 1.0048804171965013, 1.1560480088992577)},
-      {"second", M(" z = f32[] constant(0)\n o = f32[] constant(1)\n n = s64[1] constant({3})\n x = f32[3] rng(z, o, n), distribution=rng_uniform\n"
-                   " y = f32[3] rng(z, o, n), distribution=rng_uniform\n ROOT r = (f32[3], f32[3]) tuple(x, y)"), 1e-7,
-       W(0.22009384632110596, 0.5597473382949829, 0.482332706451416, 0.7280347347259521, 0.7832000255584717, 0.1661510467529297)},
+       W(-0.27589404582977295, -2.237545967102051, 1.870460867881775, 3.252835273742676, 1.503709316253662,
+         -2.0856902599334717, 2.7564523220062256, 1.599346399307251, 0.040198445320129395, -0.05614447593688965,
+         1.2812082767486572, 1.719728946685791)},
+      {"normal, odd", M(RNG("f32[3]", "s64[1] constant({3})", "f32[]", "0", "1", "normal")), 1e-6,
+       W(-0.6379470229148865, -1.6187729835510254, 0.43523043394088745)},
+      {"normal f64", M(RNG("f64[3]", "s64[1] constant({3})", "f64[]", "0", "1", "normal")), 1e-9,
+       W(0.3882711552810316, 1.0048804171965013, 1.1560480088992577)},
+      {"second",
+       M(" z = f32[] constant(0)\n o = f32[] constant(1)\n n = s64[1] constant({3})\n x = f32[3] rng(z, o, n), "
+         "distribution=rng_uniform\n"
+         " y = f32[3] rng(z, o, n), distribution=rng_uniform\n ROOT r = (f32[3], f32[3]) tuple(x, y)"),
+       1e-7,
+       W(0.22009384632110596, 0.5597473382949829, 0.482332706451416, 0.7280347347259521, 0.7832000255584717,
+         0.1661510467529297)},
   };
   RUN(cases);
 }

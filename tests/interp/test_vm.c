@@ -161,14 +161,15 @@ END_TEST
 
 // A loop of three steps: its body's instructions are counted by step, its total time holds theirs.
 START_TEST(profile_of_a_loop) {
-  test_program t = test_compile(HEAD
-                                "body {\n p = (s32[], f32[4]) parameter(0)\n i = s32[] get-tuple-element(p), index=0\n"
-                                " x = f32[4] get-tuple-element(p), index=1\n one = s32[] constant(1)\n"
-                                " j = s32[] add(i, one)\n y = f32[4] negate(x)\n ROOT r = (s32[], f32[4]) tuple(j, y)\n}\n"
-                                "cond {\n p = (s32[], f32[4]) parameter(0)\n i = s32[] get-tuple-element(p), index=0\n"
-                                " n = s32[] constant(3)\n ROOT c = pred[] compare(i, n), direction=LT\n}\n"
-                                "ENTRY main {\n x = f32[4] parameter(0)\n z = s32[] constant(0)\n"
-                                " s = (s32[], f32[4]) tuple(z, x)\n ROOT w = (s32[], f32[4]) while(s), condition=cond, body=body\n}\n");
+  test_program t = test_compile(
+      HEAD
+      "body {\n p = (s32[], f32[4]) parameter(0)\n i = s32[] get-tuple-element(p), index=0\n"
+      " x = f32[4] get-tuple-element(p), index=1\n one = s32[] constant(1)\n"
+      " j = s32[] add(i, one)\n y = f32[4] negate(x)\n ROOT r = (s32[], f32[4]) tuple(j, y)\n}\n"
+      "cond {\n p = (s32[], f32[4]) parameter(0)\n i = s32[] get-tuple-element(p), index=0\n"
+      " n = s32[] constant(3)\n ROOT c = pred[] compare(i, n), direction=LT\n}\n"
+      "ENTRY main {\n x = f32[4] parameter(0)\n z = s32[] constant(0)\n"
+      " s = (s32[], f32[4]) tuple(z, x)\n ROOT w = (s32[], f32[4]) while(s), condition=cond, body=body\n}\n");
   float x[4] = {0};
   interp_array arg = test_array(HLO_F32, 1, d4, x), result[2] = {0};
   interp_profile profile = {.arena = arena_create()};
@@ -191,15 +192,18 @@ START_TEST(profile_of_a_loop) {
 }
 END_TEST
 
-// Live sets worked out by hand. Of the first: x (the caller's, 4000 bytes) and y; the sum takes y's place, the result is z.
+// Live sets worked out by hand. Of the first: x (the caller's, 4000 bytes) and y; the sum takes y's place, the result
+// is z.
 // Of the second the transposition cannot work in place: its operand and its result are there at once.
 START_TEST(live_sets) {
-  test_program t = test_compile(HEAD "ENTRY main {\n x = f32[1000] parameter(0)\n y = f32[1000] negate(x)\n"
-                                     " ROOT z = f32[1000] add(x, y)\n}\n");
+  test_program t = test_compile(HEAD
+                                "ENTRY main {\n x = f32[1000] parameter(0)\n y = f32[1000] negate(x)\n"
+                                " ROOT z = f32[1000] add(x, y)\n}\n");
   ck_assert_int_eq(interp_program_live_bytes(t.program), 8000);
   test_free(&t);
-  t = test_compile(HEAD "ENTRY main {\n x = f32[10,100] parameter(0)\n y = f32[10,100] negate(x)\n"
-                        " z = f32[100,10] transpose(y), dimensions={1,0}\n ROOT w = f32[1000] reshape(z)\n}\n");
+  t = test_compile(HEAD
+                   "ENTRY main {\n x = f32[10,100] parameter(0)\n y = f32[10,100] negate(x)\n"
+                   " z = f32[100,10] transpose(y), dimensions={1,0}\n ROOT w = f32[1000] reshape(z)\n}\n");
   ck_assert_int_eq(interp_program_live_bytes(t.program), 12000);
   test_free(&t);
 }

@@ -92,7 +92,7 @@ START_TEST(sends) {
   ASSERT_OK(import_program(a, STRV("t.hlo"), text, strlen(text), NULL, &sink, &m));
   ASSERT_OK(hlo_verify(m, &sink));
   int n = 0;
-  HLO_FOR_EACH(i, m->entry) {
+  HLO_FOR_EACH (i, m->entry) {
     if (i->op != HLO_OP_SEND && i->op != HLO_OP_RECV) continue;
     ck_assert_int_eq(HLO_ATTRS(i, send_recv)->channel_type, i->op == HLO_OP_SEND ? 2 : 3);
     ck_assert_int_eq(HLO_ATTRS(i, send_recv)->channel_id, i->op == HLO_OP_SEND ? 1 : 2);

@@ -32,7 +32,9 @@ static const char *scale(void *user, const lemnos_custom_call *call) {
   return NULL;
 }
 
-static const char *refuse(void *user, const lemnos_custom_call *call) { return "not today"; }
+static const char *refuse(void *user, const lemnos_custom_call *call) {
+  return "not today";
+}
 
 static const char text[] =
     "func.func @main(%x: tensor<3xf32>, %n: tensor<i32>) -> (tensor<3xf32>, tensor<i32>) {\n"
@@ -76,7 +78,8 @@ START_TEST(every_device) {
     int before = calls;
     must(run(c, infos[k].id, y, &m));
     ck_assert_msg(calls == before + 1, "%s: %d calls", infos[k].id, calls - before);
-    ck_assert_msg(y[0] == 19 && y[1] == 38 && y[2] == 76 && m == 114, "%s: %g %g %g, %d", infos[k].id, y[0], y[1], y[2], m);
+    ck_assert_msg(y[0] == 19 && y[1] == 38 && y[2] == 76 && m == 114, "%s: %g %g %g, %d", infos[k].id, y[0], y[1], y[2],
+                  m);
   }
   free(infos);
   lemnos_context_free(c);

@@ -8,17 +8,20 @@
 #include "tests/harness.h"
 
 // A loop over an i64 from FIRST: `compare DIRECTION, OPERANDS`, `next = STEP`.
-#define LOOP(FIRST, COMPARE, STEP)                                                                               \
-  "  %first = stablehlo.constant dense<" FIRST "> : tensor<i64>\n"                                               \
-  "  %bound = stablehlo.constant dense<1000000000000> : tensor<i64>\n"                                           \
-  "  %r:2 = stablehlo.while(%i = %first, %n = %bound) : tensor<i64>, tensor<i64> cond {\n"                       \
-  "    %one = stablehlo.constant dense<1> : tensor<i64>\n"                                                       \
-  "    %c = stablehlo.compare " COMPARE " : (tensor<i64>, tensor<i64>) -> tensor<i1>\n"                          \
-  "    stablehlo.return %c : tensor<i1>\n"                                                                       \
-  "  } do {\n"                                                                                                   \
-  "    %two = stablehlo.constant dense<2> : tensor<i64>\n"                                                       \
-  "    %next = stablehlo." STEP " : tensor<i64>\n"                                                               \
-  "    stablehlo.return %next, %n : tensor<i64>, tensor<i64>\n"                                                  \
+#define LOOP(FIRST, COMPARE, STEP)                                                         \
+  "  %first = stablehlo.constant dense<" FIRST                                             \
+  "> : tensor<i64>\n"                                                                      \
+  "  %bound = stablehlo.constant dense<1000000000000> : tensor<i64>\n"                     \
+  "  %r:2 = stablehlo.while(%i = %first, %n = %bound) : tensor<i64>, tensor<i64> cond {\n" \
+  "    %one = stablehlo.constant dense<1> : tensor<i64>\n"                                 \
+  "    %c = stablehlo.compare " COMPARE                                                    \
+  " : (tensor<i64>, tensor<i64>) -> tensor<i1>\n"                                          \
+  "    stablehlo.return %c : tensor<i1>\n"                                                 \
+  "  } do {\n"                                                                             \
+  "    %two = stablehlo.constant dense<2> : tensor<i64>\n"                                 \
+  "    %next = stablehlo." STEP                                                            \
+  " : tensor<i64>\n"                                                                       \
+  "    stablehlo.return %next, %n : tensor<i64>, tensor<i64>\n"                            \
   "  }\n"
 #define MAIN(LOOP) "func.func @main() -> tensor<i64> {\n" LOOP "  return %r#0 : tensor<i64>\n}\n"
 
@@ -49,7 +52,10 @@ static watcher watch(const char *text, const char *device) {
   ASSERT_OK(lemnos_device_open(context, device, &d));
   ASSERT_OK(lemnos_compile(module, d, NULL, &executable));
   watcher w = {.enough = 3};
-  lemnos_execute_options o = {.cancel = &w.cancel, .progress = on_progress, .progress_user = &w, .progress_seconds = 0.01,
+  lemnos_execute_options o = {.cancel = &w.cancel,
+                              .progress = on_progress,
+                              .progress_user = &w,
+                              .progress_seconds = 0.01,
                               .timeout_seconds = 60};
   lemnos_buffer *result;
   ASSERT_FAILS(lemnos_execute(executable, 0, NULL, 1, &result, &o), LEMNOS_CANCELLED, "cancelled");
@@ -77,9 +83,9 @@ START_TEST(trip_counts) {
       {MAIN(LOOP("3000000000001", "GE, %i, %n", "subtract %i, %two")), 1000000000001},
       {MAIN(LOOP("4", "NE, %i, %n", "add %i, %two")), 499999999998},
       {MAIN(LOOP("3000000000000", "LT, %one, %i", "subtract %i, %two")), 1500000000000},
-      {MAIN(LOOP("1", "NE, %i, %n", "add %i, %two")), -1},           // never equal before it wraps
-      {MAIN(LOOP("0", "LT, %i, %n", "multiply %i, %two")), -1},      // no counter
-      {MAIN(LOOP("0", "LT, %i, %n", "subtract %i, %two")), -1},      // away from the bound
+      {MAIN(LOOP("1", "NE, %i, %n", "add %i, %two")), -1},       // never equal before it wraps
+      {MAIN(LOOP("0", "LT, %i, %n", "multiply %i, %two")), -1},  // no counter
+      {MAIN(LOOP("0", "LT, %i, %n", "subtract %i, %two")), -1},  // away from the bound
   };
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     watcher w = watch(cases[k].text, "interp");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups: the invocations of a workgroup are coroutines that give way at barriers and subgroup operations until all have come there.
-// Values are arrays of lanes; integers sign-extended in 64 bits (i1: 0 or 1), floats as doubles rounded to their type after each op.
+// Groups: the invocations of a workgroup are coroutines that give way at barriers and subgroup operations until all
+// have come there.
+// Values are arrays of lanes; integers sign-extended in 64 bits (i1: 0 or 1), floats as doubles rounded to their type
+// after each op.
 #include "tests/hlo/kernel/kernel_eval.h"
 
 #include <math.h>
@@ -18,7 +20,7 @@ enum { GROUP_STACK = 256 << 10 };
 
 typedef struct machine machine;
 
-typedef struct group {       // the invocations of one workgroup
+typedef struct group {  // the invocations of one workgroup
   machine *members;
   int n, subgroup;
   int64_t number;
@@ -27,15 +29,15 @@ typedef struct group {       // the invocations of one workgroup
 
 struct machine {
   const kernel *k;
-  group *group;              // NULL: a core kernel
+  group *group;  // NULL: a core kernel
   ucontext_t context;
   void *stack;
   bool done;
-  const kernel_instr *waits; // at this barrier or subgroup operation
-  lane exchange[64];         // what it gives the others of its subgroup
+  const kernel_instr *waits;  // at this barrier or subgroup operation
+  lane exchange[64];          // what it gives the others of its subgroup
   void *const *params;
   void **arrays;
-  lane **values;       // by id
+  lane **values;  // by id
   int64_t item;
   const char *error;
 };
@@ -46,7 +48,9 @@ static const char *failure(const char *format, long long a, long long b) {
   return text;
 }
 
-static int bits_of(kernel_type t) { return kernel_scalar_table[t.scalar].bits; }
+static int bits_of(kernel_type t) {
+  return kernel_scalar_table[t.scalar].bits;
+}
 
 static int64_t wrap(kernel_type t, int64_t x) {
   int bits = bits_of(t);
@@ -69,15 +73,19 @@ static double round_to(kernel_type t, double x) {
 
 static void to_bytes(kernel_scalar s, void *data, int64_t at, lane v) {
   hlo_dtype t = kernel_scalar_table[s].dtype;
-  if (kernel_scalar_table[s].is_float) hlo_element_set_f64(t, data, at, 0, v.f);
-  else hlo_element_set_i64(t, data, at, v.i);
+  if (kernel_scalar_table[s].is_float)
+    hlo_element_set_f64(t, data, at, 0, v.f);
+  else
+    hlo_element_set_i64(t, data, at, v.i);
 }
 
 static lane from_bytes(kernel_scalar s, const void *data, int64_t at) {
   hlo_dtype t = kernel_scalar_table[s].dtype;
   lane v;
-  if (kernel_scalar_table[s].is_float) v.f = hlo_element_get_f64(t, data, at, 0);
-  else v.i = hlo_element_get_i64(t, data, at);
+  if (kernel_scalar_table[s].is_float)
+    v.f = hlo_element_get_f64(t, data, at, 0);
+  else
+    v.i = hlo_element_get_i64(t, data, at);
   return v;
 }
 
@@ -89,7 +97,10 @@ static int64_t integer_op(machine *m, kernel_op op, kernel_type t, int64_t x, in
     case KERNEL_OP_SUB: return (int64_t)((uint64_t)x - (uint64_t)y);
     case KERNEL_OP_MUL: return (int64_t)((uint64_t)x * (uint64_t)y);
     case KERNEL_OP_MULHI_U: return (int64_t)(uint64_t)(((unsigned __int128)ux * uy) >> bits);
-    case KERNEL_OP_DIV_S: case KERNEL_OP_REM_S: case KERNEL_OP_DIV_U: case KERNEL_OP_REM_U:
+    case KERNEL_OP_DIV_S:
+    case KERNEL_OP_REM_S:
+    case KERNEL_OP_DIV_U:
+    case KERNEL_OP_REM_U:
       if (y == 0 || (y == -1 && x == wrap(t, (int64_t)(UINT64_C(1) << (bits - 1))) &&
                      (op == KERNEL_OP_DIV_S || op == KERNEL_OP_REM_S))) {
         m->error = "undefined division";
@@ -105,7 +116,9 @@ static int64_t integer_op(machine *m, kernel_op op, kernel_type t, int64_t x, in
     case KERNEL_OP_AND: return x & y;
     case KERNEL_OP_OR: return x | y;
     case KERNEL_OP_XOR: return x ^ y;
-    case KERNEL_OP_SHL: case KERNEL_OP_SHR_S: case KERNEL_OP_SHR_U:
+    case KERNEL_OP_SHL:
+    case KERNEL_OP_SHR_S:
+    case KERNEL_OP_SHR_U:
       if (uy >= (uint64_t)bits) {
         m->error = failure("undefined shift by %lld of %lld bits", (long long)y, bits);
         return 0;
@@ -142,8 +155,10 @@ static double float_op(machine *m, kernel_op op, double x, double y, double z) {
     case KERNEL_OP_CEIL: return ceil(x);
     case KERNEL_OP_TRUNC: return trunc(x);
     case KERNEL_OP_ROUND_EVEN: return rint(x);
-    case KERNEL_OP_MIN: case KERNEL_OP_MIN_NUM: return float_min(x, y, false);
-    case KERNEL_OP_MAX: case KERNEL_OP_MAX_NUM: return float_min(x, y, true);
+    case KERNEL_OP_MIN:
+    case KERNEL_OP_MIN_NUM: return float_min(x, y, false);
+    case KERNEL_OP_MAX:
+    case KERNEL_OP_MAX_NUM: return float_min(x, y, true);
     case KERNEL_OP_EXP: return exp(x);
     case KERNEL_OP_EXPM1: return expm1(x);
     case KERNEL_OP_LOG: return log(x);
@@ -224,8 +239,10 @@ static void access_memory(machine *m, const kernel_instr *i) {
   const kernel_value *mask = i->n_operands == (store ? 3 : 2) ? i->operands[i->n_operands - 1] : NULL;
   const lane *index = m->values[ix->id];
   lane *v = store ? m->values[value->id] : result(m, value);
-  if (i->mem.space == KERNEL_PARAM && store && m->k->params[i->mem.index].readonly) m->error = "store to a readonly parameter";
-  if (ix->type.lanes == 1 && i->align > 1 && index->i % i->align) m->error = failure("index %lld is not aligned to %lld", index->i, i->align);
+  if (i->mem.space == KERNEL_PARAM && store && m->k->params[i->mem.index].readonly)
+    m->error = "store to a readonly parameter";
+  if (ix->type.lanes == 1 && i->align > 1 && index->i % i->align)
+    m->error = failure("index %lld is not aligned to %lld", index->i, i->align);
   for (int l = 0; l < value->type.lanes && !m->error; l++) {
     if (mask && !m->values[mask->id][mask->type.lanes == 1 ? 0 : l].i) {
       if (!store) v[l] = (lane){0};
@@ -236,8 +253,10 @@ static void access_memory(machine *m, const kernel_instr *i) {
       m->error = failure("access to element %lld of %lld", (long long)at, (long long)n);
       return;
     }
-    if (store) to_bytes(s, data, at, v[l]);
-    else v[l] = from_bytes(s, data, at);
+    if (store)
+      to_bytes(s, data, at, v[l]);
+    else
+      v[l] = from_bytes(s, data, at);
   }
 }
 
@@ -254,7 +273,8 @@ static void atomic(machine *m, const kernel_instr *i) {
     case KERNEL_OP_ATOMIC_ADD: now.i = wrap(i->results[0].type, old.i + x.i); break;
     case KERNEL_OP_ATOMIC_MIN_S: now.i = old.i < x.i ? old.i : x.i; break;
     case KERNEL_OP_ATOMIC_MAX_S: now.i = old.i > x.i ? old.i : x.i; break;
-    default: if (old.i == x.i) now = *m->values[i->operands[2]->id];
+    default:
+      if (old.i == x.i) now = *m->values[i->operands[2]->id];
   }
   to_bytes(s, data, at, now);
   *result(m, &i->results[0]) = old;
@@ -270,8 +290,8 @@ static void bitcast(machine *m, const kernel_instr *i) {
 }
 
 static void reduce_lanes(machine *m, const kernel_instr *i) {
-  static const kernel_op ops[] = {KERNEL_OP_ADD, KERNEL_OP_MUL, KERNEL_OP_MIN, KERNEL_OP_MAX, KERNEL_OP_AND,
-                                  KERNEL_OP_OR, KERNEL_OP_XOR};
+  static const kernel_op ops[] = {KERNEL_OP_ADD, KERNEL_OP_MUL, KERNEL_OP_MIN, KERNEL_OP_MAX,
+                                  KERNEL_OP_AND, KERNEL_OP_OR,  KERNEL_OP_XOR};
   kernel_op op = ops[i->op - KERNEL_OP_REDUCE_ADD];
   kernel_type t = i->operands[0]->type;
   lane v[64];
@@ -281,15 +301,18 @@ static void reduce_lanes(machine *m, const kernel_instr *i) {
   if (!is_float && op == KERNEL_OP_MAX) op = i->imm.i ? KERNEL_OP_MAX_U : KERNEL_OP_MAX_S;
   for (int n = t.lanes / 2; n; n /= 2)
     for (int l = 0; l < n; l++) {
-      if (is_float) v[l].f = round_to(t, float_op(m, op, v[l].f, v[l + n].f, 0));
-      else v[l].i = wrap(t, integer_op(m, op, t, v[l].i, v[l + n].i));
+      if (is_float)
+        v[l].f = round_to(t, float_op(m, op, v[l].f, v[l + n].f, 0));
+      else
+        v[l].i = wrap(t, integer_op(m, op, t, v[l].i, v[l + n].i));
     }
   *result(m, &i->results[0]) = v[0];
 }
 
 static void tile(machine *m, const kernel_instr *i) {
   const kernel_tile *t = i->imm.tile;
-  int64_t a = m->values[i->operands[0]->id]->i, b = m->values[i->operands[1]->id]->i, n = m->values[i->operands[2]->id]->i;
+  int64_t a = m->values[i->operands[0]->id]->i, b = m->values[i->operands[1]->id]->i,
+          n = m->values[i->operands[2]->id]->i;
   kernel_scalar sa, sb;
   int64_t na, nb;
   void *da = memory(m, t->a, &sa, &na), *db = memory(m, t->b, &sb, &nb);
@@ -307,7 +330,9 @@ static void tile(machine *m, const kernel_instr *i) {
             return;
           }
           double x = from_bytes(sa, da, pa).f, y = from_bytes(sb, db, pb).f;
-          acc[l].f = t->lanes && i->results[0].type.scalar == KERNEL_F64 ? fma(x, y, acc[l].f) : (double)fmaf((float)x, (float)y, (float)acc[l].f);
+          acc[l].f = t->lanes && i->results[0].type.scalar == KERNEL_F64
+                         ? fma(x, y, acc[l].f)
+                         : (double)fmaf((float)x, (float)y, (float)acc[l].f);
         }
       }
 }
@@ -370,7 +395,8 @@ static void control(machine *m, const kernel_instr *i) {
   }
   if (i->op == KERNEL_OP_FOR) {
     const kernel_block *b = i->blocks[0];
-    int64_t lo = m->values[operands[0]->id]->i, hi = m->values[operands[1]->id]->i, step = m->values[operands[2]->id]->i;
+    int64_t lo = m->values[operands[0]->id]->i, hi = m->values[operands[1]->id]->i,
+            step = m->values[operands[2]->id]->i;
     copy_values(m, i->results, operands + 3, i->n_results);
     kernel_value *carried[256];
     for (int r = 0; r < i->n_results; r++) carried[r] = &i->results[r];
@@ -401,10 +427,18 @@ static void vector(machine *m, const kernel_instr *i) {
   int n = i->results[0].type.lanes;
   const lane *x = i->n_operands ? m->values[i->operands[0]->id] : NULL;
   switch (i->op) {
-    case KERNEL_OP_SPLAT: for (int l = 0; l < n; l++) r[l] = x[0]; return;
-    case KERNEL_OP_BUILD: for (int l = 0; l < n; l++) r[l] = m->values[i->operands[l]->id][0]; return;
-    case KERNEL_OP_LANES: for (int l = 0; l < n; l++) r[l].i = l; return;
-    case KERNEL_OP_EXTRACT: for (int l = 0; l < n; l++) r[l] = x[i->imm.i + l]; return;
+    case KERNEL_OP_SPLAT:
+      for (int l = 0; l < n; l++) r[l] = x[0];
+      return;
+    case KERNEL_OP_BUILD:
+      for (int l = 0; l < n; l++) r[l] = m->values[i->operands[l]->id][0];
+      return;
+    case KERNEL_OP_LANES:
+      for (int l = 0; l < n; l++) r[l].i = l;
+      return;
+    case KERNEL_OP_EXTRACT:
+      for (int l = 0; l < n; l++) r[l] = x[i->imm.i + l];
+      return;
     case KERNEL_OP_INSERT:
       memcpy(r, x, sizeof(lane) * (size_t)n);
       r[i->imm.i] = m->values[i->operands[1]->id][0];
@@ -427,7 +461,11 @@ static void give_way(machine *m, const kernel_instr *i) {
 }
 
 static double combine_float(machine *m, kernel_op op, double x, double y) {
-  return float_op(m, op == KERNEL_OP_SUBGROUP_ADD ? KERNEL_OP_ADD : op == KERNEL_OP_SUBGROUP_MIN ? KERNEL_OP_MIN : KERNEL_OP_MAX, x, y, 0);
+  return float_op(m,
+                  op == KERNEL_OP_SUBGROUP_ADD   ? KERNEL_OP_ADD
+                  : op == KERNEL_OP_SUBGROUP_MIN ? KERNEL_OP_MIN
+                                                 : KERNEL_OP_MAX,
+                  x, y, 0);
 }
 
 static void subgroup_op(machine *m, const kernel_instr *i) {
@@ -444,15 +482,24 @@ static void subgroup_op(machine *m, const kernel_instr *i) {
               : i->op == KERNEL_OP_SUBGROUP_SHUFFLE_XOR ? mine ^ (int)i->imm.i
                                                         : (int)i->imm.i;
   lane v[64];
-  if (i->op == KERNEL_OP_SUBGROUP_SHUFFLE || i->op == KERNEL_OP_SUBGROUP_SHUFFLE_XOR || i->op == KERNEL_OP_SUBGROUP_BROADCAST) {
-    if (other < 0 || other >= size) m->error = failure("subgroup lane %lld of %lld", other, size);
-    else memcpy(v, first[other].exchange, sizeof v);
+  if (i->op == KERNEL_OP_SUBGROUP_SHUFFLE || i->op == KERNEL_OP_SUBGROUP_SHUFFLE_XOR ||
+      i->op == KERNEL_OP_SUBGROUP_BROADCAST) {
+    if (other < 0 || other >= size)
+      m->error = failure("subgroup lane %lld of %lld", other, size);
+    else
+      memcpy(v, first[other].exchange, sizeof v);
   } else {
     memcpy(v, first[0].exchange, sizeof v);
     for (int o = 1; o < size; o++)
       for (int l = 0; l < t.lanes; l++) {
-        if (kernel_scalar_table[t.scalar].is_float) v[l].f = round_to(t, combine_float(m, i->op, v[l].f, first[o].exchange[l].f));
-        else v[l].i = wrap(t, integer_op(m, i->op == KERNEL_OP_SUBGROUP_ADD ? KERNEL_OP_ADD : i->op == KERNEL_OP_SUBGROUP_MIN ? KERNEL_OP_MIN_S : KERNEL_OP_MAX_S, t, v[l].i, first[o].exchange[l].i));
+        if (kernel_scalar_table[t.scalar].is_float)
+          v[l].f = round_to(t, combine_float(m, i->op, v[l].f, first[o].exchange[l].f));
+        else
+          v[l].i = wrap(t, integer_op(m,
+                                      i->op == KERNEL_OP_SUBGROUP_ADD   ? KERNEL_OP_ADD
+                                      : i->op == KERNEL_OP_SUBGROUP_MIN ? KERNEL_OP_MIN_S
+                                                                        : KERNEL_OP_MAX_S,
+                                      t, v[l].i, first[o].exchange[l].i));
       }
   }
   give_way(m, i);  // nobody overwrites what others still read
@@ -478,8 +525,10 @@ static void run_instr(machine *m, const kernel_instr *i) {
       lane *r = result(m, &i->results[0]);
       bool is_float = kernel_scalar_table[i->results[0].type.scalar].is_float;
       for (int l = 0; l < i->results[0].type.lanes; l++) {
-        if (is_float) r[l].f = i->imm.f;
-        else r[l].i = i->imm.i;
+        if (is_float)
+          r[l].f = i->imm.f;
+        else
+          r[l].i = i->imm.i;
       }
       return;
     }
@@ -488,8 +537,10 @@ static void run_instr(machine *m, const kernel_instr *i) {
       return;
     case KERNEL_CLASS_VEC: vector(m, i); return;
     case KERNEL_CLASS_MEM:
-      if (i->op == KERNEL_OP_LOAD || i->op == KERNEL_OP_STORE) access_memory(m, i);
-      else atomic(m, i);
+      if (i->op == KERNEL_OP_LOAD || i->op == KERNEL_OP_STORE)
+        access_memory(m, i);
+      else
+        atomic(m, i);
       return;
     case KERNEL_CLASS_CTRL:
       if (i->op != KERNEL_OP_YIELD) control(m, i);
@@ -572,7 +623,8 @@ static const char *run_group(group *g) {
       if (m->error) return m->error;
       done += m->done;
       if (m->done) continue;
-      if (meet && meet != m->waits && meet->op == KERNEL_OP_BARRIER) return "invocations of a workgroup wait at different barriers";
+      if (meet && meet != m->waits && meet->op == KERNEL_OP_BARRIER)
+        return "invocations of a workgroup wait at different barriers";
       if (!meet) meet = m->waits;
     }
     if (done == g->n) return NULL;
@@ -613,7 +665,9 @@ static const char *eval_groups(const kernel *k, void *const *params, int subgrou
   return error;
 }
 
-const char *kernel_eval(const kernel *k, void *const *params) { return kernel_eval_subgroup(k, params, 4); }
+const char *kernel_eval(const kernel *k, void *const *params) {
+  return kernel_eval_subgroup(k, params, 4);
+}
 
 const char *kernel_eval_subgroup(const kernel *k, void *const *params, int subgroup) {
   if (k->workgroup == 0) return eval_core(k, params);

@@ -2,9 +2,11 @@
 // Developer's tool: every instruction of a program's entry through kernels, against the interpreter.
 //   run_kernels [--target avx512|avx2|sse|gpu|cpu_like] [--opt] [--print] [--ulp N] [-q] FILE...
 // --opt: after the default pipeline (fusions). Bodies of loops and branches are run once, on made-up values.
-// Each instruction is lowered, its kernels are run by kernel_eval, and the result is compared with the interpreter's for the same
-// operands (which are the interpreter's, so that differences do not add up). Files: StableHLO (inputs made up where main takes any), HLO text.
-// An instruction without kernels counts as "host", with the reason; a fusion is compared with a call of its computation.
+// Each instruction is lowered, its kernels are run by kernel_eval, and the result is compared with the interpreter's
+// for the same operands (which are the interpreter's, so that differences do not add up). Files: StableHLO (inputs made
+// up where main takes any), HLO text.
+// An instruction without kernels counts as "host", with the reason; a fusion is compared with a call of its
+// computation.
 #include <math.h>
 #include <stdio.h>
 
@@ -21,13 +23,17 @@ static double max_ulp = 8;
 static hlo_target target;
 
 typedef struct leaf_values {
-  void **data;   // per leaf
+  void **data;  // per leaf
   int n;
 } leaf_values;
 
-static size_t leaf_bytes(const hlo_shape *s) { return hlo_shape_is_array(s) ? (size_t)hlo_shape_bytes(s) : 0; }
+static size_t leaf_bytes(const hlo_shape *s) {
+  return hlo_shape_is_array(s) ? (size_t)hlo_shape_bytes(s) : 0;
+}
 
-static void *room(arena *a, size_t bytes) { return arena_alloc(a, bytes + 64); }
+static void *room(arena *a, size_t bytes) {
+  return arena_alloc(a, bytes + 64);
+}
 
 static hlo_module *single_module(arena *a, const hlo_instr *i) {
   hlo_module *m = hlo_module_create(a, i->name);
@@ -80,7 +86,8 @@ static const char *run_kernels(arena *a, const hlo_instr *i, const kernel_loweri
   int n = 0;
   for (int o = 0; o < i->n_operands; o++)
     for (int k = 0; k < operands[o]->n; k++) operand_leaf[n++] = operands[o]->data[k];
-  for (int s = 0; s < l->scratch.len; s++) memset(scratch[s] = room(a, (size_t)l->scratch.data[s]), 0xAB, (size_t)l->scratch.data[s]);
+  for (int s = 0; s < l->scratch.len; s++)
+    memset(scratch[s] = room(a, (size_t)l->scratch.data[s]), 0xAB, (size_t)l->scratch.data[s]);
   for (int r = 0; r < out->n; r++) {
     size_t bytes = leaf_bytes(hlo_shape_leaf(i->shape, r));
     memset(out->data[r] = room(a, bytes), 0xEE, bytes);
@@ -117,8 +124,10 @@ static double distance(hlo_dtype t, double x, double y) {
   if (isnan(x) || isnan(y)) return isnan(x) && isnan(y) ? 0 : 1e30;
   if (x == y) return 0;
   if (isinf(x) || isinf(y)) return 1e30;
-  static const struct { hlo_dtype t; int mantissa, least; } types[] = {
-      {HLO_F64, 52, -1022}, {HLO_F32, 23, -126}, {HLO_F16, 10, -14}, {HLO_BF16, 7, -126}};
+  static const struct {
+    hlo_dtype t;
+    int mantissa, least;
+  } types[] = {{HLO_F64, 52, -1022}, {HLO_F32, 23, -126}, {HLO_F16, 10, -14}, {HLO_BF16, 7, -126}};
   int mantissa = 3, least = -14;
   for (int k = 0; k < 4; k++)
     if (types[k].t == t) mantissa = types[k].mantissa, least = types[k].least;
@@ -147,7 +156,8 @@ static const char *compare(arena *a, const hlo_instr *i, const leaf_values *want
       for (int part = 0; part <= complex; part++) {
         double x = 0, y = 0, d;
         if (real) {
-          x = hlo_element_get_f64(s->dtype, want->data[r], e, part), y = hlo_element_get_f64(s->dtype, got->data[r], e, part);
+          x = hlo_element_get_f64(s->dtype, want->data[r], e, part),
+          y = hlo_element_get_f64(s->dtype, got->data[r], e, part);
           d = distance(part_type, x, y);
           if (complex && d < 1e30) {  // relative to the whole number
             double u = hlo_element_get_f64(s->dtype, want->data[r], e, 1 - part);
@@ -155,11 +165,14 @@ static const char *compare(arena *a, const hlo_instr *i, const leaf_values *want
           }
           if (sums && d < 1e30) d = fmin(d, distance(part_type, scale + fabs(x - y), scale));
         } else {
-          int64_t p = hlo_element_get_i64(s->dtype, want->data[r], e), q = hlo_element_get_i64(s->dtype, got->data[r], e);
+          int64_t p = hlo_element_get_i64(s->dtype, want->data[r], e),
+                  q = hlo_element_get_i64(s->dtype, got->data[r], e);
           x = (double)p, y = (double)q, d = p == q ? 0 : 1e30;
         }
         double limit = max_ulp;
-        if (d > limit) return arena_printf(a, "result %d element %lld part %d: %.9g instead of %.9g (%.3g ulp)", r, (long long)e, part, y, x, d);
+        if (d > limit)
+          return arena_printf(a, "result %d element %lld part %d: %.9g instead of %.9g (%.3g ulp)", r, (long long)e,
+                              part, y, x, d);
       }
   }
   return NULL;
@@ -167,7 +180,8 @@ static const char *compare(arena *a, const hlo_instr *i, const leaf_values *want
 
 // May the result take over the buffer of its first operand? The cases that buffer assignment makes use of.
 static bool may_alias(const hlo_instr *i) {
-  if (i->op == HLO_OP_FUSION && i->called[0]->root->operands && HLO_ATTRS(i, fusion)->kind == HLO_FUSION_KIND_IN_PLACE &&
+  if (i->op == HLO_OP_FUSION && i->called[0]->root->operands &&
+      HLO_ATTRS(i, fusion)->kind == HLO_FUSION_KIND_IN_PLACE &&
       i->called[0]->root->operands[0] != i->called[0]->params[0])
     return false;  // the updated operand is not the first
   if (i->n_operands == 0 || hlo_shape_leaf(i->shape, 0) == NULL) return false;
@@ -179,7 +193,8 @@ static bool may_alias(const hlo_instr *i) {
          i->op == HLO_OP_SORT || (i->op == HLO_OP_FUSION && HLO_ATTRS(i, fusion)->kind == HLO_FUSION_KIND_IN_PLACE);
 }
 
-static void check_in_place(arena *a, const char *file, const hlo_instr *i, leaf_values *const *operands, leaf_values *want) {
+static void check_in_place(arena *a, const char *file, const hlo_instr *i, leaf_values *const *operands,
+                           leaf_values *want) {
   int32_t alias = 0;
   kernel_lower_options options = {&alias};
   kernel_lowering l;
@@ -192,7 +207,8 @@ static void check_in_place(arena *a, const char *file, const hlo_instr *i, leaf_
   lemnos_status_free(s);
 }
 
-static void check_instr(arena *a, const char *file, const hlo_instr *i, leaf_values *const *operands, leaf_values *want) {
+static void check_instr(arena *a, const char *file, const hlo_instr *i, leaf_values *const *operands,
+                        leaf_values *want) {
   kernel_lowering l;
   lemnos_status s = kernel_lower(a, &target, i, NULL, &l);
   const char *op = hlo_op_table[i->op].text_name;
@@ -212,8 +228,10 @@ static void check_instr(arena *a, const char *file, const hlo_instr *i, leaf_val
   const char *error = run_kernels(a, i, &l, operands, &got, -1);
   if (!error) error = compare(a, i, want, &got);
   error ? n_bad++ : n_ok++;
-  if (error) printf("BAD %s %s " STRV_FMT ": %s\n", file, op, STRV_ARG(i->name), error);
-  else if (!quiet) printf("OK %s %s\n", file, op);
+  if (error)
+    printf("BAD %s %s " STRV_FMT ": %s\n", file, op, STRV_ARG(i->name), error);
+  else if (!quiet)
+    printf("OK %s %s\n", file, op);
   if (!error && may_alias(i)) check_in_place(a, file, i, operands, want);
 }
 
@@ -256,13 +274,15 @@ static lemnos_status run_instr(arena *a, const char *file, const hlo_instr *i, l
         for (int l = 0; l < operands[o]->n; l++) v->data[n++] = operands[o]->data[l];
       return LEMNOS_SUCCESS;
     case HLO_OP_GET_TUPLE_ELEMENT:
-      for (int e = 0; e < HLO_ATTRS(i, get_tuple_element)->index; e++) n += hlo_shape_leaves(i->operands[0]->shape->elements[e]);
+      for (int e = 0; e < HLO_ATTRS(i, get_tuple_element)->index; e++)
+        n += hlo_shape_leaves(i->operands[0]->shape->elements[e]);
       for (int l = 0; l < v->n; l++) v->data[l] = operands[0]->data[n + l];
       return LEMNOS_SUCCESS;
     default: break;
   }
   for (int l = 0; l < v->n; l++)
-    if (!hlo_shape_is_static(hlo_shape_leaf(i->shape, l))) return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "dynamic shape");
+    if (!hlo_shape_is_static(hlo_shape_leaf(i->shape, l)))
+      return lemnos_status_make(LEMNOS_UNIMPLEMENTED, "dynamic shape");
   if (hlo_op_table[i->op].family == HLO_FAMILY_CHECK) return LEMNOS_SUCCESS;
   if (i->op == HLO_OP_CALL && i->called[0]->n_params == 0) {
     LEMNOS_TRY(run_computation(a, file, i->called[0], values));
@@ -277,7 +297,7 @@ static lemnos_status run_instr(arena *a, const char *file, const hlo_instr *i, l
 }
 
 static lemnos_status run_computation(arena *a, const char *file, const hlo_computation *c, leaf_values **values) {
-  HLO_FOR_EACH(i, c) LEMNOS_TRY(run_instr(a, file, i, values));
+  HLO_FOR_EACH (i, c) LEMNOS_TRY(run_instr(a, file, i, values));
   return LEMNOS_SUCCESS;
 }
 

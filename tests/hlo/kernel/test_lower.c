@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lowering: HLO text to kernels for every forced target, verified, run by kernel_eval, compared with values worked out by hand.
+// Lowering: HLO text to kernels for every forced target, verified, run by kernel_eval, compared with values worked out
+// by hand.
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,125 +13,235 @@ enum { MAX_VALUES = 64, MAX_ARGS = 4 };
 
 typedef struct lower_case {
   const char *name;
-  const char *computations;   // text before the entry
-  const char *entry;          // the entry's instructions
-  int n[MAX_ARGS];            // elements of each parameter
+  const char *computations;  // text before the entry
+  const char *entry;         // the entry's instructions
+  int n[MAX_ARGS];           // elements of each parameter
   double args[MAX_ARGS][MAX_VALUES];
   int n_want;
   double want[MAX_VALUES];
-  int alias;                  // operand leaf whose buffer the result takes; -1 or absent (0 with in_place false): none
+  // operand leaf whose buffer the result takes; -1 or absent (0 with in_place false): none
+  int alias;
   bool in_place;
-  bool f64, i64;              // needs them
+  bool f64, i64;  // needs them
 } lower_case;
 
 static const char *const targets[] = {"avx512", "avx2", "sse", "gpu", "cpu_like"};
 
 #define ADD_BODY "add_f32 {\n  x = f32[] parameter(0)\n  y = f32[] parameter(1)\n  ROOT z = f32[] add(x, y)\n}\n\n"
-#define GE_BODY "ge_f32 {\n  x = f32[] parameter(0)\n  y = f32[] parameter(1)\n  ROOT z = pred[] compare(x, y), direction=GE\n}\n\n"
-#define LT_BODY \
+#define GE_BODY \
+  "ge_f32 {\n  x = f32[] parameter(0)\n  y = f32[] parameter(1)\n  ROOT z = pred[] compare(x, y), direction=GE\n}\n\n"
+#define LT_BODY                                                                                                    \
   "lt {\n  x = f32[] parameter(0)\n  y = f32[] parameter(1)\n  i = s32[] parameter(2)\n  j = s32[] parameter(3)\n" \
   "  ROOT z = pred[] compare(x, y), direction=LT\n}\n\n"
 
 static const lower_case cases[] = {
     {.name = "add, ragged",
      .entry = "a = f32[5] parameter(0)\n b = f32[5] parameter(1)\n ROOT r = f32[5] add(a, b)",
-     .n = {5, 5}, .args = {{1, 2, 3, 4, 5}, {10, 20, 30, 40, 50}}, .n_want = 5, .want = {11, 22, 33, 44, 55}},
+     .n = {5, 5},
+     .args = {{1, 2, 3, 4, 5}, {10, 20, 30, 40, 50}},
+     .n_want = 5,
+     .want = {11, 22, 33, 44, 55}},
     {.name = "add, in place",
      .entry = "a = f32[5] parameter(0)\n b = f32[5] parameter(1)\n ROOT r = f32[5] add(a, b)",
-     .n = {5, 5}, .args = {{1, 2, 3, 4, 5}, {10, 20, 30, 40, 50}}, .n_want = 5, .want = {11, 22, 33, 44, 55}, .in_place = true},
+     .n = {5, 5},
+     .args = {{1, 2, 3, 4, 5}, {10, 20, 30, 40, 50}},
+     .n_want = 5,
+     .want = {11, 22, 33, 44, 55},
+     .in_place = true},
     {.name = "broadcast along rows",
      .entry = "a = f32[3] parameter(0)\n ROOT r = f32[2,3] broadcast(a), dimensions={1}",
-     .n = {3}, .args = {{1, 2, 3}}, .n_want = 6, .want = {1, 2, 3, 1, 2, 3}},
+     .n = {3},
+     .args = {{1, 2, 3}},
+     .n_want = 6,
+     .want = {1, 2, 3, 1, 2, 3}},
     {.name = "broadcast along columns",
      .entry = "a = f32[2] parameter(0)\n ROOT r = f32[2,3] broadcast(a), dimensions={0}",
-     .n = {2}, .args = {{1, 2}}, .n_want = 6, .want = {1, 1, 1, 2, 2, 2}},
+     .n = {2},
+     .args = {{1, 2}},
+     .n_want = 6,
+     .want = {1, 1, 1, 2, 2, 2}},
     {.name = "transpose",
      .entry = "a = f32[2,3] parameter(0)\n ROOT r = f32[3,2] transpose(a), dimensions={1,0}",
-     .n = {6}, .args = {{1, 2, 3, 4, 5, 6}}, .n_want = 6, .want = {1, 4, 2, 5, 3, 6}},
+     .n = {6},
+     .args = {{1, 2, 3, 4, 5, 6}},
+     .n_want = 6,
+     .want = {1, 4, 2, 5, 3, 6}},
     {.name = "slice with stride",
      .entry = "a = f32[8] parameter(0)\n ROOT r = f32[3] slice(a), slice={[1:7:2]}",
-     .n = {8}, .args = {{0, 1, 2, 3, 4, 5, 6, 7}}, .n_want = 3, .want = {1, 3, 5}},
+     .n = {8},
+     .args = {{0, 1, 2, 3, 4, 5, 6, 7}},
+     .n_want = 3,
+     .want = {1, 3, 5}},
     {.name = "reverse",
      .entry = "a = f32[4] parameter(0)\n ROOT r = f32[4] reverse(a), dimensions={0}",
-     .n = {4}, .args = {{1, 2, 3, 4}}, .n_want = 4, .want = {4, 3, 2, 1}},
+     .n = {4},
+     .args = {{1, 2, 3, 4}},
+     .n_want = 4,
+     .want = {4, 3, 2, 1}},
     {.name = "pad, low, high and interior",
      .entry = "a = f32[2] parameter(0)\n b = f32[] parameter(1)\n ROOT r = f32[6] pad(a, b), padding=1_2_1",
-     .n = {2, 1}, .args = {{1, 2}, {9}}, .n_want = 6, .want = {9, 1, 9, 2, 9, 9}},
+     .n = {2, 1},
+     .args = {{1, 2}, {9}},
+     .n_want = 6,
+     .want = {9, 1, 9, 2, 9, 9}},
     {.name = "concatenate",
      .entry = "a = f32[2] parameter(0)\n b = f32[3] parameter(1)\n ROOT r = f32[5] concatenate(a, b), dimensions={0}",
-     .n = {2, 3}, .args = {{1, 2}, {3, 4, 5}}, .n_want = 5, .want = {1, 2, 3, 4, 5}},
-    {.name = "iota",
-     .entry = "ROOT r = f32[2,3] iota(), iota_dimension=1", .n_want = 6, .want = {0, 1, 2, 0, 1, 2}},
+     .n = {2, 3},
+     .args = {{1, 2}, {3, 4, 5}},
+     .n_want = 5,
+     .want = {1, 2, 3, 4, 5}},
+    {.name = "iota", .entry = "ROOT r = f32[2,3] iota(), iota_dimension=1", .n_want = 6, .want = {0, 1, 2, 0, 1, 2}},
     {.name = "dynamic_slice clamps",
-     .entry = "a = f32[5] parameter(0)\n b = s32[] parameter(1)\n ROOT r = f32[2] dynamic-slice(a, b), dynamic_slice_sizes={2}",
-     .n = {5, 1}, .args = {{0, 1, 2, 3, 4}, {9}}, .n_want = 2, .want = {3, 4}},
+     .entry = "a = f32[5] parameter(0)\n b = s32[] parameter(1)\n ROOT r = f32[2] dynamic-slice(a, b), "
+              "dynamic_slice_sizes={2}",
+     .n = {5, 1},
+     .args = {{0, 1, 2, 3, 4}, {9}},
+     .n_want = 2,
+     .want = {3, 4}},
     {.name = "dynamic_update_slice",
-     .entry = "a = f32[4] parameter(0)\n b = f32[2] parameter(1)\n c = s32[] parameter(2)\n ROOT r = f32[4] dynamic-update-slice(a, b, c)",
-     .n = {4, 2, 1}, .args = {{0, 1, 2, 3}, {8, 9}, {1}}, .n_want = 4, .want = {0, 8, 9, 3}},
+     .entry = "a = f32[4] parameter(0)\n b = f32[2] parameter(1)\n c = s32[] parameter(2)\n ROOT r = f32[4] "
+              "dynamic-update-slice(a, b, c)",
+     .n = {4, 2, 1},
+     .args = {{0, 1, 2, 3}, {8, 9}, {1}},
+     .n_want = 4,
+     .want = {0, 8, 9, 3}},
     {.name = "dynamic_update_slice in place",
-     .entry = "a = f32[4] parameter(0)\n b = f32[2] parameter(1)\n c = s32[] parameter(2)\n ROOT r = f32[4] dynamic-update-slice(a, b, c)",
-     .n = {4, 2, 1}, .args = {{0, 1, 2, 3}, {8, 9}, {7}}, .n_want = 4, .want = {0, 1, 8, 9}, .in_place = true},
+     .entry = "a = f32[4] parameter(0)\n b = f32[2] parameter(1)\n c = s32[] parameter(2)\n ROOT r = f32[4] "
+              "dynamic-update-slice(a, b, c)",
+     .n = {4, 2, 1},
+     .args = {{0, 1, 2, 3}, {8, 9}, {7}},
+     .n_want = 4,
+     .want = {0, 1, 8, 9},
+     .in_place = true},
     {.name = "integer division",
      .entry = "a = s32[5] parameter(0)\n b = s32[5] parameter(1)\n ROOT r = s32[5] divide(a, b)",
-     .n = {5, 5}, .args = {{7, -7, 5, -2147483648.0, 0}, {2, 2, 0, -1, 0}}, .n_want = 5, .want = {3, -3, -1, -2147483648.0, -1}},
+     .n = {5, 5},
+     .args = {{7, -7, 5, -2147483648.0, 0}, {2, 2, 0, -1, 0}},
+     .n_want = 5,
+     .want = {3, -3, -1, -2147483648.0, -1}},
     {.name = "integer remainder",
      .entry = "a = s32[4] parameter(0)\n b = s32[4] parameter(1)\n ROOT r = s32[4] remainder(a, b)",
-     .n = {4, 4}, .args = {{7, -7, 5, -2147483648.0}, {3, 3, 0, -1}}, .n_want = 4, .want = {1, -1, 5, 0}},
+     .n = {4, 4},
+     .args = {{7, -7, 5, -2147483648.0}, {3, 3, 0, -1}},
+     .n_want = 4,
+     .want = {1, -1, 5, 0}},
     {.name = "wide shifts",
      .entry = "a = s32[3] parameter(0)\n b = s32[3] parameter(1)\n ROOT r = s32[3] shift-right-arithmetic(a, b)",
-     .n = {3, 3}, .args = {{-8, -8, 8}, {1, 40, 32}}, .n_want = 3, .want = {-4, -1, 0}},
+     .n = {3, 3},
+     .args = {{-8, -8, 8}, {1, 40, 32}},
+     .n_want = 3,
+     .want = {-4, -1, 0}},
     {.name = "float to integer saturates",
      .entry = "a = f32[4] parameter(0)\n ROOT r = s8[4] convert(a)",
-     .n = {4}, .args = {{1.9, 300, -1e9, NAN}}, .n_want = 4, .want = {1, 127, -128, 0}},
+     .n = {4},
+     .args = {{1.9, 300, -1e9, NAN}},
+     .n_want = 4,
+     .want = {1, 127, -128, 0}},
     {.name = "4-bit integers wrap",
      .entry = "a = s4[3] parameter(0)\n b = s4[3] parameter(1)\n ROOT r = s4[3] add(a, b)",
-     .n = {3, 3}, .args = {{7, -8, 3}, {1, -1, 2}}, .n_want = 3, .want = {-8, 7, 5}},
+     .n = {3, 3},
+     .args = {{7, -8, 3}, {1, -1, 2}},
+     .n_want = 3,
+     .want = {-8, 7, 5}},
     {.name = "bf16 rounds once an operation",  // 1 + 2^-9 -> 1 (tie to even), 1 + 3 * 2^-8 -> 1 + 2^-6
      .entry = "a = bf16[2] parameter(0)\n b = bf16[2] parameter(1)\n ROOT r = bf16[2] add(a, b)",
-     .n = {2, 2}, .args = {{1, 1}, {0.001953125, 0.01171875}}, .n_want = 2, .want = {1, 1.015625}},
+     .n = {2, 2},
+     .args = {{1, 1}, {0.001953125, 0.01171875}},
+     .n_want = 2,
+     .want = {1, 1.015625}},
     {.name = "maximum propagates NaN",
      .entry = "a = f32[2] parameter(0)\n b = f32[2] parameter(1)\n ROOT r = f32[2] maximum(a, b)",
-     .n = {2, 2}, .args = {{NAN, 1}, {1, 2}}, .n_want = 2, .want = {NAN, 2}},
-    {.name = "reduce rows", .computations = ADD_BODY,
-     .entry = "a = f32[2,3] parameter(0)\n z = f32[] constant(1)\n ROOT r = f32[2] reduce(a, z), dimensions={1}, to_apply=add_f32",
-     .n = {6}, .args = {{1, 2, 3, 4, 5, 6}}, .n_want = 2, .want = {7, 16}},
-    {.name = "reduce columns", .computations = ADD_BODY,
-     .entry = "a = f32[2,3] parameter(0)\n z = f32[] constant(0)\n ROOT r = f32[3] reduce(a, z), dimensions={0}, to_apply=add_f32",
-     .n = {6}, .args = {{1, 2, 3, 4, 5, 6}}, .n_want = 3, .want = {5, 7, 9}},
-    {.name = "reduce everything in two launches", .computations = ADD_BODY,  // sum of 0 .. 65535, all partial sums exact
+     .n = {2, 2},
+     .args = {{NAN, 1}, {1, 2}},
+     .n_want = 2,
+     .want = {NAN, 2}},
+    {.name = "reduce rows",
+     .computations = ADD_BODY,
+     .entry = "a = f32[2,3] parameter(0)\n z = f32[] constant(1)\n ROOT r = f32[2] reduce(a, z), dimensions={1}, "
+              "to_apply=add_f32",
+     .n = {6},
+     .args = {{1, 2, 3, 4, 5, 6}},
+     .n_want = 2,
+     .want = {7, 16}},
+    {.name = "reduce columns",
+     .computations = ADD_BODY,
+     .entry = "a = f32[2,3] parameter(0)\n z = f32[] constant(0)\n ROOT r = f32[3] reduce(a, z), dimensions={0}, "
+              "to_apply=add_f32",
+     .n = {6},
+     .args = {{1, 2, 3, 4, 5, 6}},
+     .n_want = 3,
+     .want = {5, 7, 9}},
+    // sum of 0 .. 65535, all partial sums exact
+    {.name = "reduce everything in two launches",
+     .computations = ADD_BODY,
      .entry = "z = f32[] constant(0)\n p = f32[1] parameter(0)\n ROOT r = f32[] fusion(p), kind=kInput, calls=sum_iota",
-     .n = {1}, .args = {{0.5}}, .n_want = 1, .want = {32768}},
+     .n = {1},
+     .args = {{0.5}},
+     .n_want = 1,
+     .want = {32768}},
     {.name = "dot",
      .entry = "a = f32[2,3] parameter(0)\n b = f32[3,2] parameter(1)\n"
               " ROOT r = f32[2,2] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
-     .n = {6, 6}, .args = {{1, 2, 3, 4, 5, 6}, {1, 2, 3, 4, 5, 6}}, .n_want = 4, .want = {22, 28, 49, 64}},
+     .n = {6, 6},
+     .args = {{1, 2, 3, 4, 5, 6}, {1, 2, 3, 4, 5, 6}},
+     .n_want = 4,
+     .want = {22, 28, 49, 64}},
     {.name = "dot of integers, batched",
      .entry = "a = s32[2,1,2] parameter(0)\n b = s32[2,2,1] parameter(1)\n"
-              " ROOT r = s32[2,1,1] dot(a, b), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}",
-     .n = {4, 4}, .args = {{1, 2, 3, 4}, {5, 6, 7, 8}}, .n_want = 2, .want = {17, 53}},
+              " ROOT r = s32[2,1,1] dot(a, b), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, "
+              "rhs_contracting_dims={1}",
+     .n = {4, 4},
+     .args = {{1, 2, 3, 4}, {5, 6, 7, 8}},
+     .n_want = 2,
+     .want = {17, 53}},
     {.name = "convolution",
      .entry = "a = f32[1,4,1] parameter(0)\n b = f32[3,1,1] parameter(1)\n"
               " ROOT r = f32[1,4,1] convolution(a, b), window={size=3 pad=1_1}, dim_labels=b0f_0io->b0f",
-     .n = {4, 3}, .args = {{1, 2, 3, 4}, {1, 10, 100}}, .n_want = 4, .want = {210, 321, 432, 43}},
+     .n = {4, 3},
+     .args = {{1, 2, 3, 4}, {1, 10, 100}},
+     .n_want = 4,
+     .want = {210, 321, 432, 43}},
     {.name = "gather rows",
      .entry = "a = f32[3,2] parameter(0)\n b = s32[2] parameter(1)\n"
-              " ROOT r = f32[2,2] gather(a, b), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,2}",
-     .n = {6, 2}, .args = {{1, 2, 3, 4, 5, 6}, {2, 0}}, .n_want = 4, .want = {5, 6, 1, 2}},
-    {.name = "scatter drops what is outside", .computations = ADD_BODY,
+              " ROOT r = f32[2,2] gather(a, b), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, "
+              "index_vector_dim=1, slice_sizes={1,2}",
+     .n = {6, 2},
+     .args = {{1, 2, 3, 4, 5, 6}, {2, 0}},
+     .n_want = 4,
+     .want = {5, 6, 1, 2}},
+    {.name = "scatter drops what is outside",
+     .computations = ADD_BODY,
      .entry = "a = f32[3] parameter(0)\n i = s32[4,1] parameter(1)\n u = f32[4] parameter(2)\n"
-              " ROOT r = f32[3] scatter(a, i, u), update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add_f32",
-     .n = {3, 4, 4}, .args = {{10, 20, 30}, {1, 1, 5, -1}, {1, 2, 3, 4}}, .n_want = 3, .want = {10, 23, 30}},
-    {.name = "reduce_window", .computations = ADD_BODY,
-     .entry = "a = f32[5] parameter(0)\n z = f32[] constant(0)\n ROOT r = f32[3] reduce-window(a, z), window={size=3 stride=2 pad=1_1}, to_apply=add_f32",
-     .n = {5}, .args = {{1, 2, 3, 4, 5}}, .n_want = 3, .want = {3, 9, 9}},
-    {.name = "select_and_scatter", .computations = ADD_BODY GE_BODY,
+              " ROOT r = f32[3] scatter(a, i, u), update_window_dims={}, inserted_window_dims={0}, "
+              "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add_f32",
+     .n = {3, 4, 4},
+     .args = {{10, 20, 30}, {1, 1, 5, -1}, {1, 2, 3, 4}},
+     .n_want = 3,
+     .want = {10, 23, 30}},
+    {.name = "reduce_window",
+     .computations = ADD_BODY,
+     .entry = "a = f32[5] parameter(0)\n z = f32[] constant(0)\n ROOT r = f32[3] reduce-window(a, z), window={size=3 "
+              "stride=2 pad=1_1}, to_apply=add_f32",
+     .n = {5},
+     .args = {{1, 2, 3, 4, 5}},
+     .n_want = 3,
+     .want = {3, 9, 9}},
+    {.name = "select_and_scatter",
+     .computations = ADD_BODY GE_BODY,
      .entry = "a = f32[4] parameter(0)\n s = f32[2] parameter(1)\n z = f32[] constant(0)\n"
               " ROOT r = f32[4] select-and-scatter(a, s, z), window={size=2 stride=2}, select=ge_f32, scatter=add_f32",
-     .n = {4, 2}, .args = {{1, 5, 7, 3}, {10, 20}}, .n_want = 4, .want = {0, 10, 20, 0}},
-    {.name = "sort is stable", .computations = LT_BODY,
-     .entry = "a = f32[6] parameter(0)\n b = s32[6] parameter(1)\n s = (f32[6], s32[6]) sort(a, b), dimensions={0}, is_stable=true, to_apply=lt\n"
+     .n = {4, 2},
+     .args = {{1, 5, 7, 3}, {10, 20}},
+     .n_want = 4,
+     .want = {0, 10, 20, 0}},
+    {.name = "sort is stable",
+     .computations = LT_BODY,
+     .entry = "a = f32[6] parameter(0)\n b = s32[6] parameter(1)\n s = (f32[6], s32[6]) sort(a, b), dimensions={0}, "
+              "is_stable=true, to_apply=lt\n"
               " ROOT r = (f32[6], s32[6]) tuple(s)",
-     .n = {6, 6}, .args = {{3, 1, 2, 1, 3, 0}, {0, 1, 2, 3, 4, 5}}, .n_want = 0},
+     .n = {6, 6},
+     .args = {{3, 1, 2, 1, 3, 0}, {0, 1, 2, 3, 4, 5}},
+     .n_want = 0},
 };
 
 static arena *mem;
@@ -138,14 +249,15 @@ static arena *mem;
 // The instruction to lower: the entry's last one that is not a parameter, constant or tuple.
 static hlo_instr *find_instr(hlo_module *m) {
   hlo_instr *found = NULL;
-  HLO_FOR_EACH(i, m->entry)
+  HLO_FOR_EACH (i, m->entry)
     if (i->op != HLO_OP_PARAMETER && i->op != HLO_OP_CONSTANT && i->op != HLO_OP_TUPLE) found = i;
   return found;
 }
 
 static const char *const fused_sum =
     "sum_iota {\n  p = f32[1] parameter(0)\n  z = f32[] constant(0)\n  ps = f32[] reshape(p)\n"
-    "  b = f32[65536] broadcast(ps), dimensions={}\n  ROOT s = f32[] reduce(b, z), dimensions={0}, to_apply=add_f32\n}\n\n";
+    "  b = f32[65536] broadcast(ps), dimensions={}\n  ROOT s = f32[] reduce(b, z), dimensions={0}, "
+    "to_apply=add_f32\n}\n\n";
 
 static hlo_module *parse(const lower_case *c) {
   const char *computations = c->computations ? c->computations : "";
@@ -161,12 +273,16 @@ static hlo_module *parse(const lower_case *c) {
 
 static void fill(const hlo_shape *s, void *data, const double *values, int n) {
   for (int e = 0; e < n; e++) {
-    if (hlo_dtype_is_float(s->dtype)) hlo_element_set_f64(s->dtype, data, e, 0, values[e]);
-    else hlo_element_set_i64(s->dtype, data, e, (int64_t)values[e]);
+    if (hlo_dtype_is_float(s->dtype))
+      hlo_element_set_f64(s->dtype, data, e, 0, values[e]);
+    else
+      hlo_element_set_i64(s->dtype, data, e, (int64_t)values[e]);
   }
 }
 
-static void *room(const hlo_shape *s) { return arena_alloc(mem, (size_t)hlo_shape_bytes(s) + 64); }
+static void *room(const hlo_shape *s) {
+  return arena_alloc(mem, (size_t)hlo_shape_bytes(s) + 64);
+}
 
 static void run_case(const lower_case *c, const char *target_name) {
   hlo_target t;
@@ -208,7 +324,8 @@ static void run_case(const lower_case *c, const char *target_name) {
   const hlo_shape *out = hlo_shape_leaf(i->shape, 0);
   for (int e = 0; e < c->n_want; e++) {
     bool is_float = hlo_dtype_is_float(out->dtype);
-    double got = is_float ? hlo_element_get_f64(out->dtype, results[0], e, 0) : (double)hlo_element_get_i64(out->dtype, results[0], e);
+    double got = is_float ? hlo_element_get_f64(out->dtype, results[0], e, 0)
+                          : (double)hlo_element_get_i64(out->dtype, results[0], e);
     bool same = isnan(c->want[e]) ? isnan(got) : got == c->want[e];
     ck_assert_msg(same, "%s on %s: element %d is %g, expected %g", c->name, target_name, e, got, c->want[e]);
   }

@@ -71,8 +71,7 @@ static void compare(const char *what, int which, const float *got, const float *
                   got[i], want[i]);
 }
 
-// --- matrix products
-// -----------------------------------------------------------------------------------------------------------
+// --- matrix products -----------------------------------------------------------------------------
 
 typedef struct product {
   int batch, m, n, k;
@@ -156,8 +155,7 @@ START_TEST(large_tile) {
 }
 END_TEST
 
-// --- convolutions
-// ----------------------------------------------------------------------------------------------------------------
+// --- convolutions --------------------------------------------------------------------------------
 
 typedef struct conv {
   int n, h, w, c, kh, kw, o, groups;
@@ -243,8 +241,7 @@ START_TEST(convolutions) {
 }
 END_TEST
 
-// --- rows
-// ----------------------------------------------------------------------------------------------------------------------
+// --- rows ----------------------------------------------------------------------------------------
 
 typedef struct row_case {
   int a, b, trailing;  // f32[a,b,trailing] -> f32[a,b]: 2 * reduce(x * x)
@@ -290,8 +287,7 @@ START_TEST(reductions) {
 }
 END_TEST
 
-// --- what the kernels hold
-// -----------------------------------------------------------------------------------------------------
+// --- what the kernels hold -----------------------------------------------------------------------
 
 typedef struct counts {
   int fma, barriers, divisions_in_loops, scalar_loads_in_loops, shuffles, broadcasts, most_carried;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Differential test of passes: runs programs in the interpreter before and after a pipeline and compares the results.
 //   opt_oracle [--passes=LIST] [--constants] [--seconds=N] [--tolerance=X] [-q] [--dump] FILE...
-// A file is an MLIR module (text or bytecode) or HLO text. Checks (check.*) are taken out, what they look at becomes results.
+// A file is an MLIR module (text or bytecode) or HLO text. Checks (check.*) are taken out, what they look at becomes
+// results.
 // Constants of more than one element become arguments, so that passes see data and not constants, unless --constants is
-// given. Arguments without a value are made up. Results are compared bit for bit (any NaN equals any NaN); those that differ
-// are reported with the largest difference, relative to the larger magnitude of the two but at least 1e-3 of the result's own
-// largest: `close` within the tolerance (default 1e-5 for f32), else `DIFFER`. Exit code 1 if any differs, fails to verify or to run.
+// given. Arguments without a value are made up. Results are compared bit for bit (any NaN equals any NaN); those that
+// differ are reported with the largest difference, relative to the larger magnitude of the two but at least 1e-3 of the
+// result's own
+// largest: `close` within the tolerance (default 1e-5 for f32), else `DIFFER`. Exit code 1 if any differs, fails to
+// verify or to run.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,18 +44,21 @@ static void make_up(arena *a, const hlo_shape *s, interp_array *out, int seed) {
       hlo_element_set_i64(s->dtype, out->data, i, s->rank == 0 ? 8 : (int64_t)(h % 3));
     } else if (s->dtype < HLO_TOKEN) {
       hlo_element_set_f64(s->dtype, out->data, i, 0, (double)(h % 2001) / 1000 - 1);
-      if (hlo_dtype_is_complex(s->dtype)) hlo_element_set_f64(s->dtype, out->data, i, 1, (double)(h / 2001 % 2001) / 1000 - 1);
+      if (hlo_dtype_is_complex(s->dtype))
+        hlo_element_set_f64(s->dtype, out->data, i, 1, (double)(h / 2001 % 2001) / 1000 - 1);
     }
   }
 }
 
-static bool is_check(hlo_op op) { return hlo_op_table[op].family == HLO_FAMILY_CHECK; }
+static bool is_check(hlo_op op) {
+  return hlo_op_table[op].family == HLO_FAMILY_CHECK;
+}
 
 // Checks out, what they look at becomes results.
 static void collect_checks(hlo_module *m) {
   hlo_computation *c = m->entry;
   VEC(hlo_instr *) values = {0};
-  HLO_FOR_EACH_SAFE(i, c) {
+  HLO_FOR_EACH_SAFE (i, c) {
     if (!is_check(i->op) || i == c->root) continue;
     if (i->n_operands && hlo_shape_is_array(i->operands[0]->shape)) vec_push(NULL, &values, i->operands[0]);
     if (i->n_uses == 0) hlo_instr_remove(i);
@@ -68,7 +74,7 @@ static void collect_checks(hlo_module *m) {
 
 static void constants_to_arguments(program *p) {
   hlo_computation *c = p->m->entry;
-  HLO_FOR_EACH_SAFE(i, c) {
+  HLO_FOR_EACH_SAFE (i, c) {
     if (i->op != HLO_OP_CONSTANT || hlo_shape_elements(i->shape) <= 1 || i->shape->quant || i->shape->layout) continue;
     bool only_data = true;  // not what must be constant, nor what is the reference of a comparison
     for (int k = 0; k < i->n_uses; k++) only_data &= hlo_op_table[i->uses[k].user->op].family != HLO_FAMILY_DYNAMIC;
@@ -146,8 +152,10 @@ static double difference(const interp_array *x, const interp_array *y) {
 
 static double unit(hlo_dtype t) {  // tolerance, relative to f32's
   switch (t) {
-    case HLO_F64: case HLO_C128: return 1e-6;
-    case HLO_F32: case HLO_C64: return 1;
+    case HLO_F64:
+    case HLO_C128: return 1e-6;
+    case HLO_F32:
+    case HLO_C64: return 1;
     case HLO_F16: return 1 << 13;
     default: return 1 << 16;
   }
@@ -181,10 +189,14 @@ static lemnos_status compare(const char *file, program *p) {
     heap_aligned_free(before[k].data);
     heap_aligned_free(p->results.data[k].data);
   }
-  if (worst == 0) n_equal++;
-  else if (scaled <= tolerance) n_close++;
-  else n_differ++;
-  if (scaled > tolerance || !quiet) report(file, worst == 0 ? "equal" : scaled <= tolerance ? "close" : "DIFFER", worst);
+  if (worst == 0)
+    n_equal++;
+  else if (scaled <= tolerance)
+    n_close++;
+  else
+    n_differ++;
+  if (scaled > tolerance || !quiet)
+    report(file, worst == 0 ? "equal" : scaled <= tolerance ? "close" : "DIFFER", worst);
   return LEMNOS_SUCCESS;
 }
 
@@ -216,13 +228,20 @@ static void run_file(const char *file) {
 
 int main(int argc, char **argv) {
   for (int k = 1; k < argc; k++) {
-    if (!strncmp(argv[k], "--passes=", 9)) passes = strv_from_cstr(argv[k] + 9);
-    else if (!strcmp(argv[k], "--constants")) keep_constants = true;
-    else if (!strncmp(argv[k], "--seconds=", 10)) seconds = atof(argv[k] + 10);
-    else if (!strncmp(argv[k], "--tolerance=", 12)) tolerance = atof(argv[k] + 12);
-    else if (!strcmp(argv[k], "-q")) quiet = true;
-    else if (!strcmp(argv[k], "--dump")) dump = true;
-    else run_file(argv[k]);
+    if (!strncmp(argv[k], "--passes=", 9))
+      passes = strv_from_cstr(argv[k] + 9);
+    else if (!strcmp(argv[k], "--constants"))
+      keep_constants = true;
+    else if (!strncmp(argv[k], "--seconds=", 10))
+      seconds = atof(argv[k] + 10);
+    else if (!strncmp(argv[k], "--tolerance=", 12))
+      tolerance = atof(argv[k] + 12);
+    else if (!strcmp(argv[k], "-q"))
+      quiet = true;
+    else if (!strcmp(argv[k], "--dump"))
+      dump = true;
+    else
+      run_file(argv[k]);
   }
   printf("%d equal, %d close, %d differ, %d failed, %d skipped\n", n_equal, n_close, n_differ, n_failed, n_skipped);
   return n_differ || n_failed ? 1 : 0;

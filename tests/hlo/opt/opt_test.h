@@ -2,7 +2,8 @@
 // Helpers for tests of passes: a module from HLO text, passes run on it, the result as one expression.
 //
 //   ASSERT_BECOMES("algebraic-simplifier", "f32[2] x, f32[2] y", "ROOT r = f32[2] add(x, y)", "add(p0, p1)")
-// Parameters are p0, p1, ..; constants const(value); attributes follow in braces as HLO text has them; get-tuple-element(t, k) is t#k.
+// Parameters are p0, p1, ..; constants const(value); attributes follow in braces as HLO text has them;
+// get-tuple-element(t, k) is t#k.
 #ifndef TESTS_HLO_OPT_TEST_H
 #define TESTS_HLO_OPT_TEST_H
 
@@ -21,7 +22,8 @@ static inline hlo_module *opt_parse(arena *a, const char *text) {
 }
 
 static inline void opt_run(hlo_module *m, const char *passes) {
-  hlo_pipeline_options o = {.passes = strv_from_cstr(passes), .opt_bisect_limit = -1, .verify_each = true, .round_trip_each = true};
+  hlo_pipeline_options o = {
+      .passes = strv_from_cstr(passes), .opt_bisect_limit = -1, .verify_each = true, .round_trip_each = true};
   ASSERT_OK(hlo_run_pipeline(m, &o));
 }
 
@@ -73,7 +75,8 @@ static inline hlo_module *opt_entry(arena *a, const char *params, const char *bo
     rest = strv_drop(rest, k < rest.len ? k + 1 : k);
     size_t blank = one.len;
     while (one.data[blank - 1] != ' ') blank--;
-    strbuf_printf(&t, "  %.*s = %.*s parameter(%d)\n", (int)(one.len - blank), one.data + blank, (int)blank - 1, one.data, n);
+    strbuf_printf(&t, "  %.*s = %.*s parameter(%d)\n", (int)(one.len - blank), one.data + blank, (int)blank - 1,
+                  one.data, n);
   }
   strbuf_printf(&t, "  %s\n}\n", body);
   char *text = (char *)arena_strv(a, strbuf_view(&t)).data;
@@ -81,7 +84,8 @@ static inline hlo_module *opt_entry(arena *a, const char *params, const char *bo
   return opt_parse(a, text);
 }
 
-static inline void opt_assert_becomes(int line, const char *passes, const char *params, const char *body, const char *expected) {
+static inline void opt_assert_becomes(int line, const char *passes, const char *params, const char *body,
+                                      const char *expected) {
   arena *a = arena_create();
   hlo_module *m = opt_entry(a, params, body);
   opt_run(m, passes);
@@ -95,7 +99,7 @@ static inline void opt_assert_becomes(int line, const char *passes, const char *
 static inline int opt_count(const hlo_module *m, hlo_op op) {
   int n = 0;
   for (int c = 0; c < m->n_computations; c++)
-    HLO_FOR_EACH(i, m->computations[c]) n += i->op == op;
+    HLO_FOR_EACH (i, m->computations[c]) n += i->op == op;
   return n;
 }
 

@@ -42,16 +42,14 @@ static bool is_launch(const hlo_instr *i) {
     case HLO_OP_CONDITIONAL:
     case HLO_OP_CALL:
     case HLO_OP_AFTER_ALL:
-    case HLO_OP_CREATE_TOKEN:
-      return false;
-    default:
-      return true;
+    case HLO_OP_CREATE_TOKEN: return false;
+    default: return true;
   }
 }
 
 static int count_launches(const hlo_computation *c, int *fusions) {
   int n = 0;
-  HLO_FOR_EACH(i, c) {
+  HLO_FOR_EACH (i, c) {
     n += is_launch(i);
     *fusions += i->op == HLO_OP_FUSION;
     if (i->op == HLO_OP_WHILE || i->op == HLO_OP_CONDITIONAL || i->op == HLO_OP_CALL)
@@ -135,10 +133,11 @@ static lemnos_status compare(const side *x, const side *y) {
 
 static bool is_executed(const hlo_module *m, const hlo_computation *c, int depth) {
   if (c == m->entry) return true;
-  for (int k = 0; k < m->n_computations && depth < 16; k++) HLO_FOR_EACH(i, m->computations[k])
-  if (i->op == HLO_OP_WHILE || i->op == HLO_OP_CONDITIONAL)
-    for (int n = 0; n < i->n_called; n++)
-      if (i->called[n] == c && is_executed(m, m->computations[k], depth + 1)) return true;
+  for (int k = 0; k < m->n_computations && depth < 16; k++)
+    HLO_FOR_EACH (i, m->computations[k])
+      if (i->op == HLO_OP_WHILE || i->op == HLO_OP_CONDITIONAL)
+        for (int n = 0; n < i->n_called; n++)
+          if (i->called[n] == c && is_executed(m, m->computations[k], depth + 1)) return true;
   return false;
 }
 
@@ -151,7 +150,7 @@ static lemnos_status lower(const side *s, const options *o) {
   double start = io_seconds();
   for (int c = 0; c < s->m->n_computations; c++) {
     if (!is_executed(s->m, s->m->computations[c], 0)) continue;
-    HLO_FOR_EACH(i, s->m->computations[c]) {
+    HLO_FOR_EACH (i, s->m->computations[c]) {
       if (i->op == HLO_OP_WHILE || i->op == HLO_OP_CONDITIONAL) continue;
       copies += i->op == HLO_OP_COPY;
       int32_t aliases[64];

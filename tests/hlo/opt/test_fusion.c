@@ -31,7 +31,7 @@ static void run_on(hlo_module *m, const char *passes, const hlo_target *t) {
 static const char *work_of(arena *a, const hlo_module *m) {
   static const char *const kinds[] = {"kLoop", "kInput", "kOutput", "kInPlace"};
   char *out = arena_printf(a, "%s", "");
-  HLO_FOR_EACH(i, m->entry) {
+  HLO_FOR_EACH (i, m->entry) {
     if (i->op == HLO_OP_PARAMETER || i->op == HLO_OP_CONSTANT || i->op == HLO_OP_TUPLE ||
         i->op == HLO_OP_GET_TUPLE_ELEMENT)
       continue;
@@ -208,7 +208,7 @@ START_TEST(limits) {
   hlo_target t = target(HLO_TARGET_GPU);
   t.max_buffers = 5;  // three operands, a result, one to spare
   run_on(m, "instruction-fusion", &t);
-  HLO_FOR_EACH(i, m->entry) ck_assert_int_le(i->n_operands, 3);
+  HLO_FOR_EACH (i, m->entry) ck_assert_int_le(i->n_operands, 3);
   arena_destroy(a);
   // A buffer beyond the range of a binding keeps its instruction apart.
   a = arena_create();
@@ -234,9 +234,10 @@ START_TEST(growth) {
   hlo_module *m = opt_entry(a, "f32[64] x", body.data);
   hlo_target t = target(HLO_TARGET_CPU);
   run_on(m, "instruction-fusion", &t);
-  HLO_FOR_EACH(i, m->entry) {
+  HLO_FOR_EACH (i, m->entry) {
     int n = 0;
-    if (i->op == HLO_OP_FUSION) HLO_FOR_EACH(x, i->called[0]) n += x->op != HLO_OP_PARAMETER;
+    if (i->op == HLO_OP_FUSION)
+      HLO_FOR_EACH (x, i->called[0]) n += x->op != HLO_OP_PARAMETER;
     ck_assert_int_le(n, 64);
   }
   arena_destroy(a);
@@ -251,7 +252,7 @@ START_TEST(growth) {
   m = opt_entry(a, "f32[64] v0", body.data);
   run_on(m, "instruction-fusion", &t);
   int fusions = 0;
-  HLO_FOR_EACH(i, m->entry) fusions += i->op == HLO_OP_FUSION;
+  HLO_FOR_EACH (i, m->entry) fusions += i->op == HLO_OP_FUSION;
   ck_assert_int_ge(fusions, 5);  // at most eight indices each: three doublings
   arena_destroy(a);
   strbuf_deinit(&body);
@@ -339,7 +340,7 @@ START_TEST(effects_stay_in_order) {
   hlo_target t = target(HLO_TARGET_CPU);
   run_on(m, "instruction-fusion,multi-output-fusion,memory-scheduler", &t);
   int seen = 0;
-  HLO_FOR_EACH(i, m->entry) {
+  HLO_FOR_EACH (i, m->entry) {
     if (i->op != HLO_OP_CUSTOM_CALL) continue;
     ck_assert(strv_eq_cstr(HLO_ATTRS(i, custom_call)->target, seen++ ? "two" : "one"));
   }
@@ -368,7 +369,8 @@ START_TEST(bodies_and_bisection) {
         .passes = STRV("instruction-fusion"), .opt_bisect_limit = limit, .verify_each = true, .target = &t};
     ASSERT_OK(hlo_run_pipeline(m, &o));
     int fusions = 0;
-    for (int c = 0; c < m->n_computations; c++) HLO_FOR_EACH(i, m->computations[c]) fusions += i->op == HLO_OP_FUSION;
+    for (int c = 0; c < m->n_computations; c++)
+      HLO_FOR_EACH (i, m->computations[c]) fusions += i->op == HLO_OP_FUSION;
     ck_assert_int_eq(fusions, limit < 0 ? 3 : limit);
     arena_destroy(a);
   }

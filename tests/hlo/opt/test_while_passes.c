@@ -1,27 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trip counts, loops of no and one iteration, unneeded and unchanged elements, invariant computations; conditionals and maps.
+// Trip counts, loops of no and one iteration, unneeded and unchanged elements, invariant computations; conditionals and
+// maps.
 #include "tests/hlo/opt/opt_test.h"
 
-// A loop over (s32 i, f32[4] x, f32[4] y): i from `init` by `step` while i `direction` bound; x = x * y or as `body` says.
-static hlo_module *loop(arena *a, const char *type, int init, int step, const char *direction, int bound, const char *body) {
+// A loop over (s32 i, f32[4] x, f32[4] y): i from `init` by `step` while i `direction` bound; x = x * y or as `body`
+// says.
+static hlo_module *loop(arena *a, const char *type, int init, int step, const char *direction, int bound,
+                        const char *body) {
   strbuf t = {0};
-  strbuf_printf(&t,
-                "HloModule t\n\n%%cond (p: (%s[], f32[4], f32[4])) -> pred[] {\n  %%p = (%s[], f32[4], f32[4]) parameter(0)\n"
-                "  %%i = %s[] get-tuple-element(%%p), index=0\n  %%n = %s[] constant(%d)\n"
-                "  ROOT %%c = pred[] compare(%%i, %%n), direction=%s\n}\n\n",
-                type, type, type, type, bound, direction);
-  strbuf_printf(&t,
-                "%%body (q: (%s[], f32[4], f32[4])) -> (%s[], f32[4], f32[4]) {\n  %%q = (%s[], f32[4], f32[4]) parameter(0)\n"
-                "  %%j = %s[] get-tuple-element(%%q), index=0\n  %%x = f32[4] get-tuple-element(%%q), index=1\n"
-                "  %%y = f32[4] get-tuple-element(%%q), index=2\n  %%s = %s[] constant(%d)\n  %%k = %s[] add(%%j, %%s)\n%s"
-                "  ROOT %%t = (%s[], f32[4], f32[4]) tuple(%%k, %%z, %%y)\n}\n\n",
-                type, type, type, type, type, step, type, body, type);
-  strbuf_printf(&t,
-                "ENTRY %%main (a: f32[4], b: f32[4]) -> f32[4] {\n  %%a = f32[4] parameter(0)\n  %%b = f32[4] parameter(1)\n"
-                "  %%zero = %s[] constant(%d)\n  %%start = (%s[], f32[4], f32[4]) tuple(%%zero, %%a, %%b)\n"
-                "  %%w = (%s[], f32[4], f32[4]) while(%%start), condition=%%cond, body=%%body\n"
-                "  ROOT %%out = f32[4] get-tuple-element(%%w), index=1\n}\n",
-                type, init, type, type);
+  strbuf_printf(
+      &t,
+      "HloModule t\n\n%%cond (p: (%s[], f32[4], f32[4])) -> pred[] {\n  %%p = (%s[], f32[4], f32[4]) parameter(0)\n"
+      "  %%i = %s[] get-tuple-element(%%p), index=0\n  %%n = %s[] constant(%d)\n"
+      "  ROOT %%c = pred[] compare(%%i, %%n), direction=%s\n}\n\n",
+      type, type, type, type, bound, direction);
+  strbuf_printf(
+      &t,
+      "%%body (q: (%s[], f32[4], f32[4])) -> (%s[], f32[4], f32[4]) {\n  %%q = (%s[], f32[4], f32[4]) parameter(0)\n"
+      "  %%j = %s[] get-tuple-element(%%q), index=0\n  %%x = f32[4] get-tuple-element(%%q), index=1\n"
+      "  %%y = f32[4] get-tuple-element(%%q), index=2\n  %%s = %s[] constant(%d)\n  %%k = %s[] add(%%j, %%s)\n%s"
+      "  ROOT %%t = (%s[], f32[4], f32[4]) tuple(%%k, %%z, %%y)\n}\n\n",
+      type, type, type, type, type, step, type, body, type);
+  strbuf_printf(
+      &t,
+      "ENTRY %%main (a: f32[4], b: f32[4]) -> f32[4] {\n  %%a = f32[4] parameter(0)\n  %%b = f32[4] parameter(1)\n"
+      "  %%zero = %s[] constant(%d)\n  %%start = (%s[], f32[4], f32[4]) tuple(%%zero, %%a, %%b)\n"
+      "  %%w = (%s[], f32[4], f32[4]) while(%%start), condition=%%cond, body=%%body\n"
+      "  ROOT %%out = f32[4] get-tuple-element(%%w), index=1\n}\n",
+      type, init, type, type);
   char *text = (char *)arena_strv(a, strbuf_view(&t)).data;
   strbuf_deinit(&t);
   return opt_parse(a, text);
@@ -30,7 +36,7 @@ static hlo_module *loop(arena *a, const char *type, int init, int step, const ch
 static const char multiply[] = "  %z = f32[4] multiply(%x, %y)\n";
 
 static hlo_instr *find(hlo_module *m, hlo_op op) {
-  HLO_FOR_EACH(i, m->entry)
+  HLO_FOR_EACH (i, m->entry)
     if (i->op == op) return i;
   return NULL;
 }
@@ -51,7 +57,7 @@ START_TEST(trip_counts) {
   ck_assert_int_eq(trips("s32", 10, -1, "GT", 0), 10);
   ck_assert_int_eq(trips("s32", 10, -4, "GE", 0), 3);
   ck_assert_int_eq(trips("s32", 0, 2, "NE", 8), 4);
-  ck_assert_int_eq(trips("s32", 0, 3, "NE", 8), -1);   // jumps over
+  ck_assert_int_eq(trips("s32", 0, 3, "NE", 8), -1);  // jumps over
   ck_assert_int_eq(trips("s32", 5, 1, "LT", 5), 0);
   ck_assert_int_eq(trips("s32", 0, -1, "LT", 5), -1);  // wraps
   ck_assert_int_eq(trips("s8", 100, 20, "LT", 120), 1);
@@ -107,12 +113,16 @@ START_TEST(invariants_move) {
 END_TEST
 
 static const char branches[] =
-    "HloModule t\n\n%yes (x: f32[2]) -> f32[2] {\n  ROOT %x = f32[2]{0} parameter(0)\n}\n\n%no (y: f32[2]) -> f32[2] {\n"
-    "  %y = f32[2]{0} parameter(0)\n  ROOT %n = f32[2]{0} negate(%y)\n}\n\nENTRY %main (a: f32[2], b: f32[2]) -> f32[2] {\n"
+    "HloModule t\n\n%yes (x: f32[2]) -> f32[2] {\n  ROOT %x = f32[2]{0} parameter(0)\n}\n\n%no (y: f32[2]) -> f32[2] "
+    "{\n"
+    "  %y = f32[2]{0} parameter(0)\n  ROOT %n = f32[2]{0} negate(%y)\n}\n\nENTRY %main (a: f32[2], b: f32[2]) -> "
+    "f32[2] {\n"
     "  %a = f32[2]{0} parameter(0)\n  %b = f32[2]{0} parameter(1)\n  %p = ";
 
 START_TEST(conditionals) {
-  static const struct { const char *selector, *call, *expected; } cases[] = {
+  static const struct {
+    const char *selector, *call, *expected;
+  } cases[] = {
       {"pred[] constant(true)", "true_computation=%yes, false_computation=%no", "p0"},
       {"pred[] constant(false)", "true_computation=%yes, false_computation=%no", "negate(p1)"},
       {"s32[] constant(0)", "branch_computations={%yes, %no}", "p0"},
@@ -134,15 +144,17 @@ END_TEST
 
 START_TEST(maps) {
   arena *a = arena_create();
-  hlo_module *m = opt_parse(a,
-                            "HloModule t\n\n%f (x: f32[], y: f32[]) -> f32[] {\n  %x = f32[] parameter(0)\n  %y = f32[] parameter(1)\n"
-                            "  %two = f32[] constant(2)\n  %m = f32[] multiply(%x, %two)\n  ROOT %s = f32[] add(%m, %y)\n}\n\n"
-                            "ENTRY %main (a: f32[3], b: f32[3]) -> f32[3] {\n  %a = f32[3]{0} parameter(0)\n"
-                            "  %b = f32[3]{0} parameter(1)\n  ROOT %r = f32[3]{0} map(%a, %b), dimensions={0}, to_apply=%f\n}\n");
+  hlo_module *m = opt_parse(
+      a,
+      "HloModule t\n\n%f (x: f32[], y: f32[]) -> f32[] {\n  %x = f32[] parameter(0)\n  %y = f32[] parameter(1)\n"
+      "  %two = f32[] constant(2)\n  %m = f32[] multiply(%x, %two)\n  ROOT %s = f32[] add(%m, %y)\n}\n\n"
+      "ENTRY %main (a: f32[3], b: f32[3]) -> f32[3] {\n  %a = f32[3]{0} parameter(0)\n"
+      "  %b = f32[3]{0} parameter(1)\n  ROOT %r = f32[3]{0} map(%a, %b), dimensions={0}, to_apply=%f\n}\n");
   opt_run(m, "map-inliner,dce");
   ck_assert_str_eq(opt_root(a, m), "add(multiply(p0, const(splat 2)), p1)");
   arena_destroy(a);
 }
 END_TEST
 
-HARNESS_MAIN("while_passes", trip_counts, no_and_one_iteration, unneeded_elements_go, invariants_move, conditionals, maps)
+HARNESS_MAIN("while_passes", trip_counts, no_and_one_iteration, unneeded_elements_go, invariants_move, conditionals,
+             maps)
