@@ -5,7 +5,7 @@ import itertools
 
 import numpy as np
 
-from reference_formulas import by_formula, cut_precision, total_key
+from reference_formulas import by_formula, cut_precision, rounded, total_key
 from reference_program import *  # noqa: F403
 
 ROUNDED = [
@@ -186,6 +186,9 @@ def convert(rng):
         if target in ("f4E2M1FN", "f6E2M3FN", "f6E3M2FN") and not KINDS[source].integer:
             with np.errstate(invalid="ignore"):  # of NaN nothing is said where there is none
                 case.free = [np.isnan(x.real.astype(np.float64))]
+        if target in TINY and not KINDS[source].integer:  # the peers are excused for what overflows here, or has no pattern
+            with np.errstate(invalid="ignore"):
+                case.expected = [rounded(np.asarray(x.real, np.float64), KINDS[target].dtype)]
         yield case.done(case.emit("convert", [case.arg(x)], tensor(shape, target)))
     for source, target in itertools.product(INTEGERS + FLOATS + COMPLEX, INTEGERS + FLOATS + COMPLEX):
         a, b = KINDS[source].bits, KINDS[target].bits
