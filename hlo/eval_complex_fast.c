@@ -27,7 +27,8 @@
 //     changes nothing).
 #include "hlo/eval_complex_fast.h"
 
-#define INLINE static inline __attribute__((always_inline))
+#include "hlo/eval_float_bits.h"
+
 #define LOG2E 1.44269504088896338700
 #define LN2_HI 6.93147180369123816490e-01
 #define LN2_LO 1.90821492927058770002e-10
@@ -41,16 +42,6 @@ typedef struct parts {
   double re, im;
 } parts;
 
-INLINE uint64_t bits_of(double x) {
-  uint64_t u;
-  memcpy(&u, &x, 8);
-  return u;
-}
-INLINE double of_bits(uint64_t u) {
-  double x;
-  memcpy(&x, &u, 8);
-  return x;
-}
 INLINE double with_sign(double x, uint64_t odd) {
   return of_bits(bits_of(x) ^ odd << 63);
 }

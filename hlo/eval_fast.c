@@ -12,21 +12,12 @@
 // The loops have no branches, calls or tables, so that compilers turn them into vectors. No contraction, fixed order.
 #include "hlo/eval_fast.h"
 
+#include "hlo/eval_float_bits.h"
+
 #define LOG2E 1.44269504088896338700
 #define LN2_HI 6.93147180369123816490e-01
 #define LN2_LO 1.90821492927058770002e-10
 #define ROUNDER 6755399441055744.0  // 1.5 * 2^52: adding it rounds to an integer, which stands in the low bits
-
-static inline uint64_t bits_of(double x) {
-  uint64_t u;
-  memcpy(&u, &x, 8);
-  return u;
-}
-static inline double of_bits(uint64_t u) {
-  double x;
-  memcpy(&x, &u, 8);
-  return x;
-}
 
 // 2^k for an integer-valued |k| < 1000, given as k + ROUNDER.
 static inline double power_of_two(double k_rounder) {

@@ -6,6 +6,7 @@
 #ifndef HLO_EVAL_FAST64_DD_H
 #define HLO_EVAL_FAST64_DD_H
 
+#include "hlo/eval_float_bits.h"
 #include "hlo/eval_internal.h"
 
 #define LOG2E 1.44269504088896338700
@@ -20,19 +21,6 @@
 #define EPS 0x1p-67
 #define EPS_POW 0x1p-66
 
-// Functions of the loops below are made once per instruction set, so they have to be inlined into each.
-#define INLINE static inline __attribute__((always_inline))
-
-INLINE uint64_t bits_of(double x) {
-  uint64_t u;
-  memcpy(&u, &x, 8);
-  return u;
-}
-INLINE double of_bits(uint64_t u) {
-  double x;
-  memcpy(&x, &u, 8);
-  return x;
-}
 INLINE double fma_(double a, double b, double c) {
   return __builtin_fma(a, b, c);
 }
